@@ -1,12 +1,14 @@
 """The FastAPI application: routes, errors in one form, and the headers that keep a browser safe."""
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 
+import structlog
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import Depends as DependsMarker
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from bus.base import Bus
 from common.documents.strict_json import RepeatedKey, parse_json
@@ -16,6 +18,8 @@ from fabricscope.api.access.event_stream import OpenStreams
 from fabricscope.api.access.guard import READING, Guard
 from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.config import ApiConfig
+from fabricscope.api.description import DESCRIPTION, SUMMARY, TAGS
+from fabricscope.api.form import HEADERS, HeadAsGet, KnownHost, allowed_methods
 from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
@@ -33,15 +37,16 @@ from fabricscope.api.routes import (
     trends,
 )
 from fabricscope.api.routes import replays as replay_routes
+from fabricscope.api.routes.changes import TOKEN
 from fabricscope.api.routes.login import router as login
 from fabricscope.api.routes.reload import Reloading
 from fabricscope.version import VERSION
 
-_HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-}
+_MODULES = (
+    *(health, incidents, records, targets, starvation, trends),
+    *(changes, stream, reload, runbooks, replay_routes),
+)
+log = structlog.get_logger(__name__)
 
 
 def create_app(
@@ -60,44 +65,47 @@ def create_app(
     """
     app = FastAPI(
         title="Fabricscope",
+        summary=SUMMARY,
+        description=DESCRIPTION,
         version=VERSION,
-        docs_url=None,
+        openapi_tags=TAGS,
+        docs_url=None,  # ours is a static page that asks nobody else
         redoc_url=None,
-        responses=may_answer(401, 403, 429),
-        dependencies=[Depends(_no_repeated_key), Depends(_no_unknown_parameter)],
+        responses=may_answer(400, 401, 403, 429, 500),
+        dependencies=_dependencies(config),
     )
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
     app.state.reloading, app.state.replays = reloading, replays
     app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
-    for module in (
-        health,
-        incidents,
-        records,
-        targets,
-        starvation,
-        trends,
-        changes,
-        stream,
-        reload,
-        runbooks,
-        replay_routes,
-    ):
+    app.state.pictures = stream.Pictures(model)
+    for module in _MODULES:
         app.include_router(module.router)
     app.include_router(login)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     _protect(app, guard)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*config.allowed_hosts, config.host])
+    app.add_middleware(KnownHost, allowed_hosts=[*config.allowed_hosts, config.host])
+    app.add_middleware(HeadAsGet)
     return app
+
+
+def _dependencies(config: ApiConfig) -> list[DependsMarker]:
+    """Of all routes. The token is there for the description alone: the guard asks for it."""
+    checks = [Depends(_no_repeated_key), Depends(_no_unknown_parameter)]
+    return [*checks, TOKEN] if config.reading_needs_token else checks
 
 
 def _protect(app: FastAPI, guard: Guard) -> None:
     @app.middleware("http")
     async def protect(request: Request, handle: Callable[[Request], Awaitable[Response]]) -> Response:
-        response = await guard.answer(request, handle)
-        response.headers.update(_HEADERS)
+        try:
+            response = await guard.answer(request, handle)
+        except Exception:
+            log.exception("request failed", method=request.method, path=request.scope["path"])
+            response = error(500, "it failed, and its log says why")
+        response.headers.update(HEADERS)
         _count(request, response.status_code)
         return response
 
@@ -132,9 +140,24 @@ async def _no_unknown_parameter(request: Request) -> None:
             raise HTTPException(422, f"query.{name[:64]}: expected {', '.join(known) or 'no parameter'}")
 
 
-async def _http_error(_: Request, problem: Exception) -> Response:
+async def _http_error(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
+    path = request.scope["path"]
+    is_unknown = problem.status_code == 404 and problem.detail == HTTPStatus.NOT_FOUND.phrase
+    if is_unknown or problem.status_code == 405:
+        return _not_here(request.method, path, is_unknown)
     return error(problem.status_code, str(problem.detail))
+
+
+def _not_here(method: str, path: str, is_unknown: bool) -> Response:
+    """A path that only other methods have, or nobody. All that no route has is looked for among the files."""
+    allowed = allowed_methods((route for module in _MODULES for route in module.router.routes), path)
+    if is_unknown and not allowed:
+        return error(404, f"nothing is at {path}: see /docs")
+    allowed = allowed or "GET, HEAD"
+    answer = error(405, f"{method} {path}: expected {allowed}")
+    answer.headers["Allow"] = allowed
+    return answer
 
 
 async def _invalid(_: Request, problem: Exception) -> Response:

@@ -1,7 +1,6 @@
 """A change event as people write it, validated, as a Change on the bus: for the API and the command line alike."""
 
 import hashlib
-import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 from bus.base import Bus, Message
 from common.errors import BadInput
 from common.units import NS_PER_S
+from fabricscope.api.instants import RFC_3339
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
@@ -23,12 +23,11 @@ _OBJECTS_SHOWN = 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _END = datetime(2200, 1, 1, tzinfo=UTC)  # nanoseconds since the epoch fit into 64 bits until 2262
 _MICROSECOND = timedelta(microseconds=1)
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 def _rfc3339_text(value: object) -> object:
     """Pydantic alone would also accept 1700000000 as a time."""
-    if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
+    if not isinstance(value, str) or not RFC_3339.fullmatch(value):
         raise ValueError("expected a time as in RFC 3339, 2026-01-31T22:00:00Z")
     return value
 
@@ -44,7 +43,6 @@ Text = Annotated[str, Field(max_length=CHARS_MAX)]
 Object = Annotated[
     Text, AfterValidator(_parsed), Field(json_schema_extra={"pattern": f"^({'|'.join(ObjectKind)}):.+$"})
 ]
-Time = Annotated[AwareDatetime, BeforeValidator(_rfc3339_text)]
 Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_rfc3339_text)]
 
 
@@ -65,19 +63,6 @@ class ChangeEvent(BaseModel):
     author: Text = ""
     summary: Text = ""
     id: Text = ""
-
-    @classmethod
-    def of(cls, change: Change) -> "ChangeEvent":
-        """How a change of the bus reads, whoever published it."""
-        return cls.model_construct(
-            kind=change.kind,
-            objects=tuple(map(str, change.objects)),
-            starts=moment(change.starts_ns),
-            ends=moment(change.ends_ns) if change.ends_ns else None,
-            author=change.author,
-            summary=change.summary,
-            id=change.id,
-        )
 
     def change(self, now_ns: int) -> Change:
         """now_ns: event time, for a change without a start. BadInput for times that make no plan."""

@@ -48,6 +48,17 @@ class TargetStatus:
     interval_s: float = 0.0
 
 
+def badness(incident: Incident) -> tuple[int, int, float, int, str]:
+    """Sorts the worst first."""
+    return (
+        _STATE_ORDER[incident.state],
+        _SEVERITY_ORDER[incident.severity],
+        -incident.gpu_seconds,
+        -incident.onset_ns,
+        incident.id,
+    )
+
+
 class ReadModel:
     """Applies records of the bus; ``version`` grows and ``changed`` is notified when the NOC page would change."""
 
@@ -97,10 +108,7 @@ class ReadModel:
 
     def worst_first(self) -> list[Incident]:
         """Open before resolved, critical before warning, most expensive first, newest first."""
-        return sorted(
-            self.incidents.values(),
-            key=lambda i: (_STATE_ORDER[i.state], _SEVERITY_ORDER[i.severity], -i.gpu_seconds, -i.onset_ns, i.id),
-        )
+        return sorted([*self.incidents.values()], key=badness)
 
     def _apply_one(self, record: Record, facts: list[TopologyFact]) -> None:
         if record.topic == topics.SAMPLES.name:

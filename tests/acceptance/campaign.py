@@ -120,7 +120,7 @@ def _judge_healthy(lab: Lab, pagers: Pagers) -> Verdict:
 
 def _fired(lab: Lab) -> dict[str, dict[str, Any]]:
     """Incidents that fired at some time, by id."""
-    return {one["id"]: one for one in lab.incidents() if one["fired_ns"]}
+    return {one["id"]: one for one in lab.incidents() if one["fired"]}
 
 
 def _wait(lab: Lab, simulated_s: float) -> None:

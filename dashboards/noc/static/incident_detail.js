@@ -15,11 +15,11 @@ export function drawDetail(incident) {
   setLines(byId("evidence"), incident.evidence.slice(0, 4).map(evidenceLine));
   setLines(byId("because"), [...incident.because.slice(0, 2), ...against(incident)]);
   setText(byId("action"), incident.action);
-  setLines(byId("timeline"), incident.timeline.slice(0, 8).map((entry) => `${clock(entry.at_ns)} ${entry.object.name}: ${entry.text}`));
+  setLines(byId("timeline"), incident.timeline.slice(0, 8).map((entry) => `${clock(entry.at)} ${entry.object.name}: ${entry.text}`));
   byId("missing-title").hidden = incident.missing.length === 0;
   setLines(byId("missing"), incident.missing);
   setText(byId("gaps"), incident.gaps.join(" · "));
-  const version = `${incident.id}/${incident.updated_ns}`;
+  const version = `${incident.id}/${incident.updated}`;
   if (version !== plotted) {
     plotted = version;
     drawPlots(byId("plots"), incident);
@@ -36,7 +36,7 @@ function since(incident) {
 }
 
 function blast({ blast: { links, nodes, gpus, jobs }, gpu_seconds }) {
-  const counted = [[gpus, "GPU"], [nodes, "node"], [links, "link"], [jobs, "job"]].map(([of, noun]) => count(of.length, noun));
+  const counted = [[gpus, "GPU"], [nodes, "node"], [links, "link"], [jobs, "job"]].map(([of, noun]) => count(of.count, noun));
   return [...counted, lost(gpu_seconds)];
 }
 

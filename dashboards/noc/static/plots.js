@@ -1,5 +1,6 @@
 // Evidence over time: one small line chart per series, with its normal value as a dashed line.
 import { quantity } from "./quantities.js";
+import { secondsOf } from "./words.js";
 
 const PLOTS_MAX = 3;
 
@@ -35,8 +36,8 @@ function draw(node, plot, incident) {
       { ...axis, size: (_, labels) => size * (1.5 + 0.5 * Math.max(0, ...(labels ?? []).map((label) => label.length))), values: (_, values) => values.map((value) => quantity(value, plot.unit.split(" ")[0])) },
     ],
     series: [{}, { stroke: "#5ec8f2", width: 2, points: { show: false } }, { stroke: "#7fe0b0", dash: [6, 6], points: { show: false } }],
-    hooks: { draw: [(chart) => markOnset(chart, incident.onset_ns / 1e9)] },
-  }, [plot.times, plot.values, normal], node);
+    hooks: { draw: [(chart) => markOnset(chart, secondsOf(incident.onset))] },
+  }, [plot.times.map(secondsOf), plot.values, normal], node);
 }
 
 function markOnset(chart, onset_s) {

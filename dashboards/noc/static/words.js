@@ -1,5 +1,7 @@
 // What several parts of the page say in the same words.
-export const clock = (ns) => new Date(ns / 1e6).toISOString().slice(11, 19);
+/** Seconds since the Unix epoch of a time as the API writes it, RFC 3339. */
+export const secondsOf = (time) => Date.parse(time) / 1e3;
+export const clock = (time) => new Date(time).toISOString().slice(11, 19);
 export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 export function lost(seconds) {
@@ -17,7 +19,7 @@ export const headline = (incident) => incident.title.replace(/^\[(CRIT|WARN|INFO
 
 /** ``since 13:40:00``; of one that is over when that was, and how long it lasted. */
 export function when(incident) {
-  if (incident.state !== "resolved") return `since ${clock(incident.onset_ns)}`;
-  const seconds = (incident.resolved_ns - incident.onset_ns) / 1e9;
-  return `resolved at ${clock(incident.resolved_ns)} after ${lasted(seconds)}`;
+  if (incident.state !== "resolved") return `since ${clock(incident.onset)}`;
+  const seconds = secondsOf(incident.resolved) - secondsOf(incident.onset);
+  return `resolved at ${clock(incident.resolved)} after ${lasted(seconds)}`;
 }

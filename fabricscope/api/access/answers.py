@@ -7,28 +7,12 @@ from urllib.parse import quote, urlencode
 from fastapi import Request
 from fastapi.responses import JSONResponse, RedirectResponse
 
-from fabricscope.api.problem import Problem
-
-_ERROR_TYPES = {
-    400: "bad_data",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "bad_method",
-    409: "conflict",
-    411: "bad_data",
-    413: "bad_data",
-    415: "bad_data",
-    422: "bad_data",
-    429: "too_many",
-    503: "unavailable",
-}
+from fabricscope.api.problem import problem_of
 
 
 def error(status: int, text: str) -> JSONResponse:
     """The one form of errors."""
-    body = Problem("error", _ERROR_TYPES.get(status, "internal"), text)
-    return JSONResponse(asdict(body), status_code=status)
+    return JSONResponse(asdict(problem_of(status, text)), status_code=status)
 
 
 def unauthorized() -> JSONResponse:

@@ -5,32 +5,52 @@ from typing import Annotated
 import structlog
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.security import HTTPBearer
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from common.errors import BadInput, ConfigError, Unavailable
+from fabricscope.api import views
 from fabricscope.api.change_event import ChangeEvent, audited, describe_change, publish_change
+from fabricscope.api.instants import AskedInstant
+from fabricscope.api.paging import PageQuery, Paging
 from fabricscope.api.problem import may_answer
+from fabricscope.api.routes.answering import VersionedRoute, lists
 from fabricscope.api.routes.incidents import Model
-from telemetry.changes import ChangeKind
+from telemetry.changes import Change, ChangeKind
 
-router = APIRouter(prefix="/api/v1", tags=["changes"], responses=may_answer(422))
+router = APIRouter(prefix="/api/v1", tags=["changes"], route_class=VersionedRoute)
 log = structlog.get_logger()
 # For the description alone: the guard has asked for the token before a route is found.
 TOKEN = Depends(HTTPBearer(scheme_name="token", description="See `fabricscope token create`.", auto_error=False))
 
 
-@router.get("/changes")
-async def list_changes(
-    model: Model, kind: ChangeKind | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
-) -> list[ChangeEvent]:
-    """All changes, latest start first. kind: of this one alone."""
-    chosen = [change for change in list(model.changes.values()) if kind in (None, change.kind)]
-    newest_first = sorted(chosen, key=lambda change: (-change.starts_ns, change.id))
-    return [ChangeEvent.of(change) for change in newest_first[:limit]]
+class ChangeFilter(PageQuery):
+    """Which changes; those that every given key applies to."""
+
+    kind: ChangeKind | None = None
+    since: AskedInstant | None = Field(
+        None, description="RFC 3339 or Unix seconds; those that last until that time or begin later."
+    )
+    until: AskedInstant | None = Field(None, description="RFC 3339 or Unix seconds; those that begin before it.")
+
+    def admits(self, change: Change) -> bool:
+        return (
+            self.kind in (None, change.kind)
+            and (self.since is None or max(change.starts_ns, change.ends_ns) >= self.since)
+            and (self.until is None or change.starts_ns < self.until)
+        )
 
 
-@router.post("/changes", status_code=201, responses=may_answer(411, 413, 415, 503), dependencies=[TOKEN])
-async def add_change(request: Request, event: ChangeEvent) -> ChangeEvent:
+@router.get("/changes", responses=lists())
+async def list_changes(model: Model, page: Paging, chosen: Annotated[ChangeFilter, Query()]) -> list[views.Change]:
+    """Changes, latest start first."""
+    found = filter(chosen.admits, list(model.changes.values()))
+    latest_first = page.cut(found, lambda change: (-change.starts_ns, change.id), chosen)
+    return [views.Change.of(change) for change in latest_first]
+
+
+@router.post("/changes", status_code=201, responses=may_answer(411, 413, 415, 422, 503), dependencies=[TOKEN])
+async def add_change(request: Request, event: ChangeEvent) -> views.Change:
     """Publish a change event. Sent twice it is one change; with the same ``id`` its end can be moved.
 
     Needs a token with the scope ``ack``. Answers once the change is durable. 503 when it may not be: send it again.
@@ -45,4 +65,4 @@ async def add_change(request: Request, event: ChangeEvent) -> ChangeEvent:
         raise HTTPException(503, f"bus: {error}") from error
     by = request.client.host if request.client else ""
     log.info("change added", id=change.id, change=describe_change(change), author=change.author, address=by)
-    return ChangeEvent.of(change)
+    return views.Change.of(change)

@@ -1,5 +1,7 @@
 """Liveness, readiness and our own metrics."""
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -13,15 +15,27 @@ from telemetry.recent_drops import backlog_warnings
 
 router = APIRouter(tags=["health"])
 _WHO_SEES_MORE = "a token with the scope read sees more"
+_METRICS = """# HELP fabricscope_api_requests_total HTTP requests answered.
+# TYPE fabricscope_api_requests_total counter
+fabricscope_api_requests_total{method="GET",route="/api/v1/incidents",status="200"} 1.0
+"""
 
 
-@router.get("/-/healthy", response_class=PlainTextResponse)
+def _text(example: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {"text/plain": {"example": example}}}}
+
+
+@router.get("/-/healthy", response_class=PlainTextResponse, responses=_text("Fabricscope is healthy.\n"))
 async def get_liveness() -> str:
     """200 while the process runs."""
     return "Fabricscope is healthy.\n"
 
 
-@router.get("/-/ready", response_class=PlainTextResponse, responses=may_answer(503))
+@router.get(
+    "/-/ready",
+    response_class=PlainTextResponse,
+    responses={**_text("Fabricscope is ready.\n4 of 64 targets do not answer\n"), **may_answer(503)},
+)
 async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read, a stage drops most of what it receives, or a process that was
     replaced by a newer one still publishes.
@@ -52,6 +66,7 @@ def problem(model: ReadModel, bus: Bus) -> str | None:
     return f"bus: {unread}" if unread is not None else model.drops.problem() or model.stale_owner.problem()
 
 
-@router.get("/metrics", include_in_schema=False)
-async def metrics() -> Response:
+@router.get("/metrics", response_class=PlainTextResponse, responses=_text(_METRICS))
+async def get_own_metrics() -> Response:
+    """Own metrics of this process, in the text format of Prometheus."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -2,26 +2,29 @@
 
 import asyncio
 import math
-from dataclasses import dataclass
-from itertools import islice
+from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from common.errors import BadInput
-from common.units import NS_PER_S
-from fabricscope.api.change_event import Time
-from fabricscope.api.problem import may_answer
-from fabricscope.api.read_model import ReadModel
+from fabricscope.api import views
+from fabricscope.api.instants import AskedInstant
+from fabricscope.api.paging import Key, PageQuery, Paging
+from fabricscope.api.read_model import ReadModel, badness
+from fabricscope.api.routes.answering import VersionedRoute, lists, shows
+from fabricscope.api.views.incidents import MemberKind, members_of
 from telemetry.catalogue import Kind, metrics
-from telemetry.findings import Evidence, Finding, FindingState
+from telemetry.findings import Evidence, Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
+from telemetry.objects import ObjectRef
 from telemetry.series import parse_series_key
 
-router = APIRouter(prefix="/api/v1", tags=["incidents"], responses=may_answer(422))
+_KINDS = tuple(MemberKind)
+router = APIRouter(prefix="/api/v1", tags=["incidents"], route_class=VersionedRoute)
 
 
 def read_model(request: Request) -> ReadModel:
@@ -34,35 +37,33 @@ def read_model(request: Request) -> ReadModel:
 Model = Annotated[ReadModel, Depends(read_model)]
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePlot:
-    """One evidence series over time. ``times`` in seconds since the Unix epoch; counters as rates per second.
+class IncidentOrder(StrEnum):
+    """worst: open before resolved, critical before warning, most expensive first. newest: by when it was first seen.
 
-    unit, normal: of the line. Without a normal where that of the evidence is of something computed from it.
+    The second one stays as it is while somebody reads page by page.
     """
 
-    series: str
-    unit: str
-    normal: float | None
-    times: list[float]
-    values: list[float | None]
+    WORST = "worst"
+    NEWEST = "newest"
 
 
-class IncidentFilter(BaseModel):
+class IncidentFilter(PageQuery):
     """Which incidents; those that every given key applies to."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     state: IncidentState | None = None
     severity: Severity | None = None
     kind: IncidentKind | None = None
     object: str | None = Field(None, max_length=512, description="That it is about or reaches, such as node3 or GPU-….")
-    since: Time | None = Field(None, description="RFC 3339; those that were open at that time or later.")
-    until: Time | None = Field(None, description="RFC 3339; those that began before it.")
+    since: AskedInstant | None = Field(
+        None, description="RFC 3339 or Unix seconds; those that were open at that time or later."
+    )
+    until: AskedInstant | None = Field(None, description="RFC 3339 or Unix seconds; those that began before it.")
     since_first_seen: bool | None = Field(
         None, description="Only known faults, which were there before telemetry began, or only the others."
     )
-    limit: int = Field(1000, ge=1, le=10_000)
+    order: IncidentOrder = Field(
+        IncidentOrder.WORST, description="worst first, or newest first, which does not change between two pages."
+    )
 
     def admits(self, incident: Incident) -> bool:
         over_ns = incident.resolved_ns or math.inf
@@ -72,43 +73,88 @@ class IncidentFilter(BaseModel):
             and self.kind in (None, incident.kind)
             and self.since_first_seen in (None, incident.since_first_seen)
             and (self.object is None or self.object in objects_of(incident))
-            and (self.since is None or over_ns >= self.since.timestamp() * NS_PER_S)
-            and (self.until is None or incident.onset_ns < self.until.timestamp() * NS_PER_S)
+            and (self.since is None or over_ns >= self.since)
+            and (self.until is None or incident.onset_ns < self.until)
         )
 
 
 def objects_of(incident: Incident) -> set[str]:
     """Names of what an incident is about or reaches: ``port:leaf1/Ethernet4``, each of its parts, nodes, GPUs, jobs."""
     root, blast = incident.root, incident.blast
-    return {str(root), root.name, *root.name.split("/"), *blast.links, *blast.nodes, *blast.gpus, *blast.jobs}
+    return {*_names(root), *blast.links, *blast.nodes, *blast.gpus, *blast.jobs}
 
 
-@router.get("/incidents")
-async def list_incidents(model: Model, chosen: Annotated[IncidentFilter, Query()]) -> list[Incident]:
-    """Incidents, worst first."""
-    return list(islice(filter(chosen.admits, model.worst_first()), chosen.limit))
+def _names(ref: ObjectRef) -> set[str]:
+    return {str(ref), ref.name, *ref.name.split("/")}
 
 
-@router.get("/incidents/{incident_id}", responses=may_answer(404))
-async def get_incident(model: Model, incident_id: str) -> Incident:
+@router.get("/incidents", responses=lists())
+async def list_incidents(
+    model: Model, page: Paging, chosen: Annotated[IncidentFilter, Query()]
+) -> list[views.Incident]:
+    """Incidents, worst first. Of what each reaches there are ten names at most: see its members."""
+    found = filter(chosen.admits, list(model.incidents.values()))
+    key = badness if chosen.order is IncidentOrder.WORST else _age
+    return [views.Incident.of(incident) for incident in page.cut(found, key, chosen)]
+
+
+@router.get("/incidents/{incident_id}", responses=shows(404))
+async def get_incident(model: Model, incident_id: str) -> views.Incident:
     """One incident, in its newest version."""
-    return _incident(model, incident_id)
+    return views.Incident.of(_incident(model, incident_id))
 
 
-@router.get("/incidents/{incident_id}/plots", responses=may_answer(404))
-async def list_evidence_plots(model: Model, incident_id: str) -> list[EvidencePlot]:
+class MemberFilter(PageQuery):
+    """Which members of an incident."""
+
+    kind: MemberKind | None = None
+
+
+@router.get("/incidents/{incident_id}/members", responses=lists(404))
+async def list_members(
+    model: Model, page: Paging, incident_id: str, chosen: Annotated[MemberFilter, Query()]
+) -> list[views.Member]:
+    """All that an incident reaches (links, nodes, GPUs, jobs), and the findings that it explains.
+
+    By kind, then by name. Pages belong to one version of the incident as long as its ``updated`` stays the same.
+    """
+    members = members_of(_incident(model, incident_id))
+    chosen_ones = (member for member in members if chosen.kind in (None, member.kind))
+    return page.cut(chosen_ones, lambda member: (_KINDS.index(member.kind), member.name), chosen)
+
+
+@router.get("/incidents/{incident_id}/plots", responses=shows(404))
+async def list_evidence_plots(model: Model, incident_id: str) -> list[views.EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
     evidence = _incident(model, incident_id).evidence
     return await asyncio.to_thread(lambda: [plot for one in evidence if (plot := _plot(model, one)) is not None])
 
 
-@router.get("/findings")
-async def list_findings(
-    model: Model, state: FindingState | None = None, limit: Annotated[int, Query(ge=1, le=10_000)] = 1000
-) -> list[Finding]:
-    """All findings, newest first."""
-    chosen = [finding for finding in model.findings.values() if state in (None, finding.state)]
-    return sorted(chosen, key=lambda finding: (-finding.observed_ns, finding.id))[:limit]
+class FindingFilter(PageQuery):
+    """Which findings; those that every given key applies to."""
+
+    state: FindingState | None = None
+    kind: FindingKind | None = None
+    object: str | None = Field(None, max_length=512, description="That it is about, such as node3 or port:leaf1/eth4.")
+
+    def admits(self, finding: Finding) -> bool:
+        return (
+            self.state in (None, finding.state)
+            and self.kind in (None, finding.kind)
+            and (self.object is None or self.object in _names(finding.object))
+        )
+
+
+@router.get("/findings", responses=lists())
+async def list_findings(model: Model, page: Paging, chosen: Annotated[FindingFilter, Query()]) -> list[views.Finding]:
+    """Findings, newest first."""
+    found = filter(chosen.admits, list(model.findings.values()))
+    newest_first = page.cut(found, lambda finding: (-finding.observed_ns, finding.id), chosen)
+    return [views.Finding.model_validate(finding) for finding in newest_first]
+
+
+def _age(incident: Incident) -> Key:
+    return -incident.opened_ns, incident.id
 
 
 def _incident(model: ReadModel, incident_id: str) -> Incident:
@@ -118,7 +164,7 @@ def _incident(model: ReadModel, incident_id: str) -> Incident:
     return found
 
 
-def _plot(model: ReadModel, evidence: Evidence) -> EvidencePlot | None:
+def _plot(model: ReadModel, evidence: Evidence) -> views.EvidencePlot | None:
     try:
         name, labels = parse_series_key(evidence.series)
     except BadInput:  # evidence that is computed from many series has no line of its own
@@ -135,4 +181,6 @@ def _plot(model: ReadModel, evidence: Evidence) -> EvidencePlot | None:
         if unit.startswith("ratio") and metric.unit != "seconds":  # a share that follows from the rate, and is not it
             unit, normal = f"{metric.unit}/s", None
     shown = [float(value) if np.isfinite(value) else None for value in values]
-    return EvidencePlot(evidence.series, unit, normal, (times / 1e9).tolist(), shown)
+    return views.EvidencePlot.model_validate(
+        {"series": evidence.series, "unit": unit, "normal": normal, "times": times.tolist(), "values": shown}
+    )

@@ -1,14 +1,15 @@
 """Settings read again on request; SIGHUP does the same."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from fastapi import APIRouter, Request
+from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from common.errors import ConfigError
 from fabricscope.api.problem import may_answer
 from fabricscope.api.routes.changes import TOKEN
+from fabricscope.api.views.view import View
 
 router = APIRouter(tags=["settings"])
 
@@ -25,11 +26,10 @@ class Reloading(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reloaded:
+class Reloaded(View):
     """Keys of the settings that have changed, each with its section. What they concern starts again with them."""
 
-    changed: list[str]
+    changed: tuple[str, ...] = Field(examples=[["alerting.receivers"]])
 
 
 @router.post("/-/reload", responses=may_answer(400, 411, 413, 415, 503), dependencies=[TOKEN])
@@ -47,4 +47,4 @@ async def reload_settings(request: Request) -> Reloaded:
         raise HTTPException(400, str(error)) from error
     request.state.audited["changed"] = ", ".join(changed)
     reloading.everywhere(changed)
-    return Reloaded(changed)
+    return Reloaded(changed=tuple(changed))

@@ -1,17 +1,22 @@
 """Recordings run again: what would the program have found?"""
 
+from dataclasses import fields
 from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from common.errors import BadInput
+from fabricscope.api import views
+from fabricscope.api.paging import PageQuery, Paging
 from fabricscope.api.problem import may_answer
+from fabricscope.api.read_model import badness
 from fabricscope.api.replays import NAME_PATTERN, Busy, Replay, Replays
+from fabricscope.api.routes.answering import VersionedRoute, lists, shows
 from fabricscope.api.routes.changes import TOKEN
 
-router = APIRouter(prefix="/api/v1", tags=["replays"], responses=may_answer(404, 422))
+router = APIRouter(prefix="/api/v1", tags=["replays"], route_class=VersionedRoute)
 
 
 class ReplayRequest(BaseModel):
@@ -22,8 +27,8 @@ class ReplayRequest(BaseModel):
     recording: Annotated[str, Field(pattern=NAME_PATTERN)]
 
 
-@router.post("/replays", status_code=202, responses=may_answer(409, 411, 413, 415, 503), dependencies=[TOKEN])
-async def start_replay(request: Request, wanted: ReplayRequest) -> Replay:
+@router.post("/replays", status_code=202, responses=may_answer(404, 409, 411, 413, 415, 422, 503), dependencies=[TOKEN])
+async def start_replay(request: Request, wanted: ReplayRequest) -> views.Replay:
     """Run a recording through detection and correlation again, with the settings it was made with. It pages nobody.
 
     Needs a token with the scope ``replay``. 404 without ``recordings_dir`` or such a recording, 409 while one runs.
@@ -36,18 +41,36 @@ async def start_replay(request: Request, wanted: ReplayRequest) -> Replay:
     except Busy:
         raise HTTPException(409, "a replay runs already") from None
     request.state.audited["id"] = begun.id
-    return begun
+    return _view(begun)
 
 
-@router.get("/replays")
-async def list_replays(request: Request) -> list[Replay]:
+@router.get("/replays", responses=shows(404))
+async def list_replays(request: Request) -> list[views.Replay]:
     """The newest replays since the API started, at most 10, newest first."""
-    return _replays(request).all()
+    return [_view(replay) for replay in _replays(request).all()]
 
 
-@router.get("/replays/{replay_id}")
-async def get_replay(request: Request, replay_id: str) -> Replay:
-    """One replay; ``incidents`` are there once its state is ``done``."""
+@router.get("/replays/{replay_id}", responses=shows(404))
+async def get_replay(request: Request, replay_id: str) -> views.Replay:
+    """One replay: whether it runs, and how many incidents it found."""
+    return _view(_replay(request, replay_id))
+
+
+@router.get("/replays/{replay_id}/incidents", responses=lists(404))
+async def list_replayed_incidents(
+    request: Request, page: Paging, replay_id: str, query: Annotated[PageQuery, Query()]
+) -> list[views.Incident]:
+    """What a replay found, worst first, once its state is ``done``: the last version of each incident."""
+    found = _replay(request, replay_id).incidents
+    return [views.Incident.of(incident) for incident in page.cut(found, badness, query)]
+
+
+def _view(replay: Replay) -> views.Replay:
+    record = {field.name: getattr(replay, field.name) for field in fields(replay)}
+    return views.Replay.model_validate(record | {"incidents": len(replay.incidents)})
+
+
+def _replay(request: Request, replay_id: str) -> Replay:
     found = _replays(request).get(replay_id)
     if found is None:
         raise HTTPException(404, f"no replay {replay_id}")

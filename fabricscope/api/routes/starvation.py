@@ -1,17 +1,19 @@
 """What GPUs of running jobs waited for: sums over the starvation ledger."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
-from fabricscope.api.problem import may_answer
+from fabricscope.api.paging import PageQuery, Paging
+from fabricscope.api.routes.answering import VersionedRoute, lists
 from fabricscope.api.routes.incidents import Model
+from fabricscope.api.views.view import View
 from telemetry.starvation import GpuLoss, HostLosses, WaitCause
 
-router = APIRouter(prefix="/api/v1", tags=["cluster"], responses=may_answer(422))
+router = APIRouter(prefix="/api/v1", tags=["cluster"], route_class=VersionedRoute)
 
 
 class By(StrEnum):
@@ -21,31 +23,36 @@ class By(StrEnum):
     GPU = "gpu"
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(View):
     """GPU time of one job, host or GPU. name: '' for jobs that are too old to be distinguished, and for the cluster.
 
     watched_s: GPU-seconds of running jobs that samples cover. lost_s: those without work, the sum of ``causes_s``.
     """
 
-    name: str
-    gpus: int
-    watched_s: float
-    lost_s: float
-    causes_s: dict[WaitCause, float]
+    name: str = Field(examples=["4711"])
+    gpus: int = Field(examples=[64])
+    watched_s: float = Field(examples=[230400.0])
+    lost_s: float = Field(examples=[65.0])
+    causes_s: dict[WaitCause, float] = Field(examples=[{"storage": 20.0, "peer": 45.0}])
 
 
-@router.get("/starvation")
-async def sum_starvation(
-    model: Model, by: By = By.JOB, job: str | None = None, limit: Annotated[int, Query(ge=1, le=100_000)] = 1000
-) -> list[Lost]:
-    """Lost GPU time by cause, largest loss first. job: of this one alone."""
-    rows = [(one, loss) for one in model.losses.values() for loss in one.gpus if job in (None, loss.job_id)]
+class LossFilter(PageQuery):
+    """Which sums. job: of this one alone."""
+
+    by: By = By.JOB
+    job: str | None = None
+
+
+@router.get("/starvation", responses=lists())
+async def sum_starvation(model: Model, page: Paging, chosen: Annotated[LossFilter, Query()]) -> list[Lost]:
+    """Lost GPU time by cause, largest loss first."""
+    hosts = list(model.losses.values())
+    rows = [(one, loss) for one in hosts for loss in one.gpus if chosen.job in (None, loss.job_id)]
     groups: dict[str, list[tuple[HostLosses, GpuLoss]]] = {}
     for one, loss in rows:
-        groups.setdefault(_name(by, one.device, loss), []).append((one, loss))
+        groups.setdefault(_name(chosen.by, one.device, loss), []).append((one, loss))
     found = [_sum_losses(name, members) for name, members in groups.items()]
-    return sorted(found, key=lambda lost: (-lost.lost_s, lost.name))[:limit]
+    return page.cut(found, lambda lost: (-lost.lost_s, lost.name), chosen)
 
 
 def _name(by: By, device: str, loss: GpuLoss) -> str:
@@ -58,7 +65,8 @@ def _sum_losses(name: str, members: Iterable[tuple[HostLosses, GpuLoss]]) -> Los
     causes = {cause: seconds for cause, seconds in causes.items() if seconds}
     watched_s = sum(loss.watched_s for _, loss in members)
     gpus = len({(one.device, loss.gpu) for one, loss in members})
-    return Lost(name, gpus, round(watched_s, 3), round(sum(causes.values()), 3), causes)
+    lost_s = round(sum(causes.values()), 3)
+    return Lost(name=name, gpus=gpus, watched_s=round(watched_s, 3), lost_s=lost_s, causes_s=causes)
 
 
 def _seconds(members: Iterable[tuple[HostLosses, GpuLoss]], cause: WaitCause) -> Iterator[float]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from fabricscope.api.history import History
+from fabricscope.api.instants import rfc3339
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.routes.incidents import _plot
@@ -34,19 +35,19 @@ def model_with(key: str, *points: tuple[int, float]) -> ReadModel:
 @pytest.mark.parametrize(
     ("key", "points", "times", "values"),
     [
-        (GAUGE, [(10, 5.0), (20, 7.0)], [10.0, 20.0], [5.0, 7.0]),
-        (UNKNOWN, [(10, 5.0)], [10.0], [5.0]),
-        (COUNTER, [(10, 0.0), (20, 50.0), (40, 50.0)], [20.0, 40.0], [5.0, 0.0]),
-        (COUNTER, [(10, 100.0), (20, 3.0), (30, 13.0)], [20.0, 30.0], [None, 1.0]),  # a reset is a hole, no rate
-        (COUNTER, [(10, 100.0)], [10.0], [100.0]),  # one sample has no rate
-        (GAUGE, [(10, float("inf")), (20, 1.0)], [10.0, 20.0], [None, 1.0]),  # JSON has no infinity
+        (GAUGE, [(10, 5.0), (20, 7.0)], [10, 20], [5.0, 7.0]),
+        (UNKNOWN, [(10, 5.0)], [10], [5.0]),
+        (COUNTER, [(10, 0.0), (20, 50.0), (40, 50.0)], [20, 40], [5.0, 0.0]),
+        (COUNTER, [(10, 100.0), (20, 3.0), (30, 13.0)], [20, 30], [None, 1.0]),  # a reset is a hole, no rate
+        (COUNTER, [(10, 100.0)], [10], [100.0]),  # one sample has no rate
+        (GAUGE, [(10, float("inf")), (20, 1.0)], [10, 20], [None, 1.0]),  # JSON has no infinity
     ],
 )
 def test_a_line_of_one_series(key, points, times, values):
     plot = _plot(model_with(key, *points), Evidence(key, 1.0, 0.5, "W"))
     assert plot is not None
     assert (plot.series, plot.unit, plot.normal) == (key, "W", 0.5)
-    assert (plot.times, plot.values) == (times, values)
+    assert (plot.times, plot.values) == (tuple(rfc3339(at * NS) for at in times), tuple(values))
 
 
 @pytest.mark.parametrize("series", ["spread of 8 GPUs", GAUGE.replace("leaf1", "leaf2"), UNKNOWN])

@@ -4,17 +4,20 @@ from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
+from starlette.datastructures import MutableHeaders, QueryParams
 
+from fabricscope.api.paging import Pager
 from fabricscope.api.routes.incidents import IncidentFilter, list_incidents
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from telemetry.objects import gpu
 from tests.unit.fabricscope.api.traffic import NS, incident
 
 NOON_NS = 1_700_049_600 * NS  # 2023-11-15T12:00:00Z
-OPEN = replace(incident("open", gpu_seconds=9.0), onset_ns=NOON_NS)
+OPEN = replace(incident("open", gpu_seconds=9.0), onset_ns=NOON_NS, opened_ns=NOON_NS + NS)
 OVER = replace(
     incident("over", IncidentState.RESOLVED, gpu_seconds=5.0),
     onset_ns=NOON_NS - 3600 * NS,
+    opened_ns=NOON_NS - 3590 * NS,
     resolved_ns=NOON_NS - 1800 * NS,
     severity=Severity.WARNING,
     kind=IncidentKind.GPU_FAULT,
@@ -40,6 +43,10 @@ OVER = replace(
         ({"since": "2023-11-15T11:40:00Z"}, ["open"]),
         ({"since": "2023-11-15T11:20:00Z"}, ["open", "over"]),
         ({"since": "2023-11-15T13:40:00+02:00"}, ["open"]),
+        ({"since": "1700048400"}, ["open"]),
+        ({"since": "1700047200.000"}, ["open", "over"]),
+        ({"until": "2023-11-15T12:00:00.000000001Z"}, ["open", "over"]),
+        ({"order": "newest"}, ["open", "over"]),
         ({"until": "2023-11-15T12:00:00Z"}, ["over"]),
         ({"since": "2023-11-15T11:10:00Z", "until": "2023-11-15T11:20:00Z"}, ["over"]),
         ({"severity": "critical", "state": "resolved"}, []),
@@ -47,7 +54,8 @@ OVER = replace(
 )
 async def test_every_given_key_applies(model, asked, found):
     model.incidents = {one.id: one for one in (OVER, OPEN)}
-    listed = await list_incidents(model, IncidentFilter.model_validate(asked))
+    pager = Pager("/api/v1/incidents", QueryParams(), MutableHeaders())
+    listed = await list_incidents(model, pager, IncidentFilter.model_validate(asked))
     assert [one.id for one in listed] == found
 
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import orjson
 import pytest
+from starlette.datastructures import MutableHeaders, QueryParams
 
 from bus.base import Record
+from fabricscope.api.instants import rfc3339
+from fabricscope.api.paging import PageQuery, Pager
 from fabricscope.api.read_model import TargetStatus
-from fabricscope.api.routes.starvation import By, sum_starvation
-from fabricscope.api.routes.stream import INCIDENTS_SHOWN, _events, noc_content
+from fabricscope.api.routes.starvation import By, LossFilter, sum_starvation
+from fabricscope.api.routes.stream import INCIDENTS_SHOWN, Pictures, _events, noc_content
 from fabricscope.api.routes.targets import (
+    TargetFilter,
     count_series_states,
     list_refused_input,
     list_stage_reports,
@@ -21,7 +25,7 @@ from fabricscope.api.routes.targets import (
     list_top_targets,
     list_topology,
 )
-from fabricscope.api.routes.trends import list_forecasts
+from fabricscope.api.routes.trends import ForecastFilter, list_forecasts
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
@@ -33,6 +37,11 @@ from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.fabricscope.api.traffic import NS, incident
+
+
+def pager() -> Pager:
+    return Pager("/", QueryParams(), MutableHeaders())
+
 
 LOSSES = (
     HostLosses(
@@ -74,13 +83,16 @@ LOSSES = (
 )
 async def test_lost_gpu_time_is_summed(model, by, job, expected):
     model.losses = {one.device: one for one in LOSSES}
-    found = await sum_starvation(model, by, job)
+    found = await sum_starvation(model, pager(), LossFilter(by=by, job=job))
     assert [(one.name, one.gpus, one.watched_s, one.lost_s, one.causes_s) for one in found] == expected
 
 
 async def test_of_many_sums_the_largest_are_listed(model):
     model.losses = {one.device: one for one in LOSSES}
-    assert [one.name for one in await sum_starvation(model, By.GPU, None, limit=2)] == ["node2/GPU-0", "node1/GPU-0"]
+    assert [one.name for one in await sum_starvation(model, pager(), LossFilter(by=By.GPU, limit=2))] == [
+        "node2/GPU-0",
+        "node1/GPU-0",
+    ]
 
 
 def target(name: str, up: bool = True) -> TargetStatus:
@@ -89,7 +101,7 @@ def target(name: str, up: bool = True) -> TargetStatus:
 
 async def test_targets_that_are_down_are_listed_first(model):
     model.targets = {name: target(name, up) for name, up in (("b", True), ("d", False), ("a", True), ("c", False))}
-    assert [one.target for one in await list_targets(model)] == ["c", "d", "a", "b"]
+    assert [one.target for one in await list_targets(model, pager(), TargetFilter())] == ["c", "d", "a", "b"]
 
 
 async def test_targets_that_cost_most_are_listed_first(model):
@@ -105,7 +117,7 @@ async def test_only_what_is_present_is_listed_by_key(model):
     present = [Device("leaf2", Role.LEAF), Device("leaf1", Role.LEAF)]
     gone = TopologyFact(Device("leaf0", Role.LEAF), 3, "inventory", gone=True)
     model.topology = Topology().with_facts([*(TopologyFact(one, 1, "inventory") for one in present), gone])
-    assert await list_topology(model) == sorted(present, key=lambda one: one.key)
+    assert await list_topology(model, pager(), PageQuery()) == sorted(present, key=lambda one: one.key)
 
 
 REPORT = StageReport("analytics", "a", 1, 2, 100, 80, 5, 10, {"stale": 3}, {"series": 4.0, "series_fresh": 3.0})
@@ -124,7 +136,9 @@ async def test_what_was_refused_is_listed_with_its_reason(model):
     ]
     model.apply([Record(topics.TOPOLOGY.name, 0, at, 0, b"", encode_record(f), {}) for at, f in enumerate(facts)])
     model.apply([Record(topics.CHANGES.name, 0, 0, 0, b"c1", encode_record(year), {})])
-    assert [(each.reason, each.text, each.source) for each in await list_refused_input(model)] == [
+    assert [
+        (each.reason, each.text, each.source) for each in await list_refused_input(model, pager(), PageQuery())
+    ] == [
         ("lasts_too_long", "maintenance c1 lasts 366 days: it counts for 30", "ada"),
         ("unknown_hosts", "job 4 runs on n9, unknown to the topology", "slurm"),
         ("name_twice", "dcgm says n1 is a host in rack ?, inventory says n1 is a leaf in rack ?", "inventory"),
@@ -135,12 +149,12 @@ async def test_what_was_refused_is_listed_with_its_reason(model):
 async def test_a_stage_report_has_its_balance(model):
     model.stages = {("ingest", "b"): replace(REPORT, stage="ingest", instance="b"), ("analytics", "a"): REPORT}
     first, second = await list_stage_reports(model)
-    assert (first["stage"], second["stage"]) == ("analytics", "ingest")
-    assert first == {
+    assert (first.stage, second.stage) == ("analytics", "ingest")
+    assert first.model_dump() == {
         "stage": "analytics",
         "instance": "a",
-        "epoch_ns": 1,
-        "at_ns": 2,
+        "epoch": "1970-01-01T00:00:00.000000001Z",
+        "at": "1970-01-01T00:00:00.000000002Z",
         "samples_in": 100,
         "samples_out": 80,
         "deduplicated": 5,
@@ -148,12 +162,14 @@ async def test_a_stage_report_has_its_balance(model):
         "dropped": {"stale": 3},
         "balance": 2,
         "details": {"series": 4.0, "series_fresh": 3.0},
+        "problem": "",
     }
 
 
 async def test_states_of_series_are_those_of_analytics_alone(model):
     model.stages = {("ingest", "b"): replace(REPORT, stage="ingest"), ("analytics", "a"): REPORT}
-    assert await count_series_states(model) == [{"instance": "a", "at_ns": 2, "series": {"fresh": 3}}]
+    (found,) = await count_series_states(model)
+    assert (found.instance, found.at, found.series) == ("a", rfc3339(2), {"fresh": 3})
 
 
 def forecast(series: str, days: float, kind: FindingKind = FindingKind.WEAR) -> Forecast:
@@ -176,7 +192,7 @@ async def test_forecasts_come_soonest_first(model, kind, limit, names):
         "leaf1": DeviceTrends("leaf1", 1, (forecast("late", 9.0, capacity), forecast("tie-b", 5.0))),
         "leaf2": DeviceTrends("leaf2", 1, (forecast("soon", 1.0), forecast("tie-a", 5.0, capacity))),
     }
-    assert [one.series for one in await list_forecasts(model, kind, limit)] == names
+    assert [one.series for one in await list_forecasts(model, pager(), ForecastFilter(kind=kind, limit=limit))] == names
 
 
 def test_the_content_of_the_page_counts_what_is_there(model):
@@ -190,9 +206,9 @@ def test_the_content_of_the_page_counts_what_is_there(model):
     model.targets = {name: target(name, up) for name, up in (("a", True), ("b", False))}
     model.incidents = {f"i{n}": incident(f"i{n}") for n in range(INCIDENTS_SHOWN + 1)}
     content = noc_content(model)
-    assert content["cluster"] == {"switches": 3, "gpus": 3, "jobs": 1}
-    assert content["samples"] == 200
-    assert content["incidents"] == model.worst_first()[:INCIDENTS_SHOWN]
+    assert content.cluster.model_dump() == {"switches": 3, "gpus": 3, "jobs": 1}
+    assert content.samples == 200
+    assert [one.id for one in content.incidents] == [one.id for one in model.worst_first()[:INCIDENTS_SHOWN]]
 
 
 async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[str, Any]]:
@@ -203,7 +219,7 @@ async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[
 async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, bus, monkeypatch):
     monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 60.0)
-    events = aiter(_events(model, bus, time.time_ns, lambda: True))
+    events = aiter(_events(model, Pictures(model), bus, time.time_ns, lambda: True))
     assert (await next_event(events))[:2] == ("picture", "0")
     assert (await next_event(events))[0] == "data"
     waiting = asyncio.create_task(next_event(events))
@@ -222,7 +238,7 @@ async def test_the_stream_says_that_data_is_missing_although_nothing_changes(mod
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 0.01)
     model.targets = {"a": target("a", up=True)}
     now_ns = iter(model.targets["a"].collected_ns + age_s * NS for age_s in (1, 601))
-    events = aiter(_events(model, bus, lambda: next(now_ns), lambda: True))
+    events = aiter(_events(model, Pictures(model), bus, lambda: next(now_ns), lambda: True))
     assert (await next_event(events))[0] == "picture"
     assert (await next_event(events))[2]["level"] == "good"
     assert (await next_event(events))[2]["text"] == "no data for 601 s: no target is collected"

@@ -1,0 +1,51 @@
+"""What the API answers, as types: made of records at the edge, described by OpenAPI, read by ``fabricscope.client``."""
+
+from fabricscope.api.replays import ReplayState
+from fabricscope.api.views.changes import Change
+from fabricscope.api.views.cluster import (
+    DataQuality,
+    Entity,
+    Job,
+    NodeState,
+    Refusal,
+    StageReport,
+    Target,
+    TargetLoad,
+)
+from fabricscope.api.views.findings import Finding
+from fabricscope.api.views.incidents import (
+    Blast,
+    EvidencePlot,
+    Incident,
+    Member,
+    MemberKind,
+    Members,
+    ObjectRecord,
+    RecordEvent,
+    TimelineEntry,
+)
+from fabricscope.api.views.replays import Replay
+
+__all__ = [
+    "Blast",
+    "Change",
+    "DataQuality",
+    "Entity",
+    "EvidencePlot",
+    "Finding",
+    "Incident",
+    "Job",
+    "Member",
+    "MemberKind",
+    "Members",
+    "NodeState",
+    "ObjectRecord",
+    "RecordEvent",
+    "Refusal",
+    "Replay",
+    "ReplayState",
+    "StageReport",
+    "Target",
+    "TargetLoad",
+    "TimelineEntry",
+]
