@@ -19,7 +19,7 @@ from fabricscope.api.access.guard import READING, Guard
 from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.description import DESCRIPTION, SUMMARY, TAGS
-from fabricscope.api.form import HEADERS, HeadAsGet, KnownHost, allowed_methods
+from fabricscope.api.form import HeadAsGet, KnownHost, allowed_methods, headers_of
 from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
@@ -105,7 +105,7 @@ def _protect(app: FastAPI, guard: Guard) -> None:
         except Exception:
             log.exception("request failed", method=request.method, path=request.scope["path"])
             response = error(500, "it failed, and its log says why")
-        response.headers.update(HEADERS)
+        response.headers.update(headers_of(request.scope["path"]))
         _count(request, response.status_code)
         return response
 

@@ -21,11 +21,6 @@ async def test_every_answer_forbids_foreign_content_and_frames(api, path):
         assert answer.headers["Referrer-Policy"] == "no-referrer"
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc"])
-async def test_no_page_for_trying_requests_is_served(api, path):
-    assert (await get(api.url, path))[0] == 404
-
-
 class _Inline(HTMLParser):
     """Code and styles that stand in the page itself."""
 
