@@ -58,11 +58,12 @@ class NoAnswer(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back. body: as much of it as was asked for. retry_after: the header, None without one."""
+    """What came back. body: as much of it as was asked for. retry_after, link: headers, None without one."""
 
     status: int
     body: bytes
     retry_after: str | None = None
+    link: str | None = None
 
     @property
     def accepted(self) -> bool:
@@ -156,7 +157,8 @@ class HttpClient:
                 allow_redirects=False,
                 server_hostname=self._tls.server_name or None,
             ) as answer:
-                return HttpAnswer(answer.status, await read(answer), answer.headers.get("Retry-After"))
+                sent = answer.headers
+                return HttpAnswer(answer.status, await read(answer), sent.get("Retry-After"), sent.get("Link"))
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self._timeout_s:g} s", FailureReason.TIMEOUT) from error
         except aiohttp.ClientSSLError as error:  # one for a certificate is a ValueError too

@@ -12,6 +12,7 @@ from common.errors import BadInput, ConfigError, Superseded, Unavailable
 from common.printing import printable
 from fabricscope.arguments import (
     change,
+    changes,
     check,
     collect,
     completion,
@@ -20,12 +21,14 @@ from fabricscope.arguments import (
     deadletter,
     detect,
     explain,
+    incidents,
     init,
     record,
     replay,
     run,
     simulate,
     stage,
+    targets,
     token,
 )
 from fabricscope.arguments.examples import add_examples
@@ -43,8 +46,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _COMMANDS = (
-    *(run, init, stage, change, deadletter, token, record, replay, simulate, collect, detect, explain, check, config),
-    *(dashboards, completion),
+    *(run, init, stage, incidents, targets, changes, change, deadletter, token),
+    *(record, replay, simulate, collect, detect, explain, check, config, dashboards, completion),
 )
 for module in _COMMANDS:
     module.register(app)

@@ -7,13 +7,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 import structlog
 
 from common.errors import BadInput
 from common.tasks import cancel
+from fabricscope.api.views.replays import ReplayState
 from recordings.manifest import read_manifest
 from telemetry.codec.records import decode_record
 from telemetry.incidents import Incident
@@ -24,12 +24,6 @@ INCIDENTS_MAX = 1000
 LASTS_S_MAX = 3600.0
 _ERROR_CHARS = 500
 log = structlog.get_logger(__name__)
-
-
-class ReplayState(StrEnum):
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

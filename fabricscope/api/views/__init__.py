@@ -1,6 +1,5 @@
 """What the API answers, as types: made of records at the edge, described by OpenAPI, read by ``fabricscope.client``."""
 
-from fabricscope.api.replays import ReplayState
 from fabricscope.api.views.changes import Change
 from fabricscope.api.views.cluster import (
     DataQuality,
@@ -24,7 +23,7 @@ from fabricscope.api.views.incidents import (
     RecordEvent,
     TimelineEntry,
 )
-from fabricscope.api.views.replays import Replay
+from fabricscope.api.views.replays import Replay, ReplayState
 
 __all__ = [
     "Blast",

@@ -1,10 +1,17 @@
 """Replays as the API answers them."""
 
+from enum import StrEnum
+
 from pydantic import Field
 
 from fabricscope.api.instants import Instant, MaybeInstant
-from fabricscope.api.replays import ReplayState
 from fabricscope.api.views.view import View
+
+
+class ReplayState(StrEnum):
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
 
 
 class Replay(View):

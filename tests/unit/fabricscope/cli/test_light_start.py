@@ -82,7 +82,20 @@ def test_what_only_reads_arguments_or_settings_loads_nothing_that_takes_long(com
 @pytest.mark.parametrize(
     "command",
     [
-        *("run", "ingest", "record", "replay", "simulate", "collect", "detect", "explain"),
+        *(
+            "run",
+            "ingest",
+            "incidents list",
+            "incidents show",
+            "targets",
+            "changes",
+            "record",
+            "replay",
+            "simulate",
+            "collect",
+            "detect",
+            "explain",
+        ),
         *("change add", "token create", "token list", "check config", "check dashboards", "config print"),
     ],
 )

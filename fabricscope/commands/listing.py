@@ -1,0 +1,109 @@
+"""What an API answered, as tables for people or JSON for programs. What others say in it is text, not commands."""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
+from typing import TypeVar
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from common.printing import printable
+from fabricscope.api import views
+from fabricscope.api.views.view import View
+from fabricscope.terminal import COLOURS, LOST_MIN_S, answered_panel
+from telemetry.incidents import IncidentState
+
+_SEVERITY = re.compile(r"^\[(CRIT|WARN|INFO)\] ")
+V = TypeVar("V", bound=View)
+
+
+def print_incidents(found: Iterable[views.Incident], limit: int, *, as_json: bool) -> None:
+    shown, more = _first(found, limit)
+    if as_json:
+        _print_json(shown)
+        return
+    table = _table("incidents", ("severity", "state", "since", "title", "GPU-hours lost", "id"), shown, more)
+    for one in shown:
+        colour = "green" if one.state is IncidentState.RESOLVED else COLOURS[one.severity]
+        lost = f"{one.gpu_seconds / 3600:.2f}" if one.gpu_seconds >= LOST_MIN_S else ""
+        title = _SEVERITY.sub("", one.title)  # it stands beside it
+        severity, *cells = (_text(cell) for cell in (one.severity, one.state, _time(one.onset), title, lost, one.id))
+        severity.stylize(colour)
+        table.add_row(severity, *cells)
+    Console().print(table)
+
+
+def print_incident(incident: views.Incident, members: Sequence[views.Member], *, as_json: bool) -> None:
+    """members: all of them, or none to leave them out."""
+    if as_json:
+        whole = incident.model_dump(mode="json")
+        print(orjson.dumps(whole | {"members": [each.model_dump() for each in members]} if members else whole).decode())
+        return
+    console = Console()
+    console.print(answered_panel(incident))
+    for kind, of_kind in groupby(members, key=lambda member: member.kind):
+        names = [member.name for member in of_kind]
+        console.print(_text(f"{kind} ({len(names)})"), style="bold")
+        for name in names:
+            console.print(_text(f"  {name}"), soft_wrap=True)
+
+
+def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -> None:
+    shown, more = _first(found, limit)
+    if as_json:
+        _print_json(shown)
+        return
+    table = _table("targets", ("target", "device", "up", "collected", "took", "series"), shown, more)
+    for one in shown:
+        up = _text("yes" if one.up else f"no: {one.reason}")
+        up.stylize("green" if one.up else "red")
+        cells = (_time(one.collected), f"{one.duration_s:.3f} s", f"{one.series:,}")
+        table.add_row(_text(one.target), _text(one.device), up, *map(_text, cells))
+    Console().print(table)
+
+
+def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -> None:
+    shown, more = _first(found, limit)
+    if as_json:
+        _print_json(shown)
+        return
+    table = _table("changes", ("kind", "objects", "starts", "ends", "author", "summary", "id"), shown, more)
+    for one in shown:
+        ends = _time(one.ends) if one.ends else ""
+        cells = (one.kind, "\n".join(one.objects), _time(one.starts), ends, one.author, one.summary, one.id)
+        table.add_row(*map(_text, cells))
+    Console().print(table)
+
+
+def _first(found: Iterable[V], limit: int) -> tuple[list[V], bool]:
+    """At most ``limit`` of them, and whether there are more."""
+    shown = list(islice(found, limit + 1))
+    return shown[:limit], len(shown) > limit
+
+
+def _table(noun: str, headings: Sequence[str], shown: Sequence[View], more: bool) -> Table:
+    caption = f"There are more {noun}: --limit" if more else None if shown else f"No {noun}."
+    table = Table(caption=caption, caption_justify="left")
+    for heading in headings:
+        table.add_column(heading, overflow="fold", no_wrap=heading in ("severity", "state", "up"))
+    return table
+
+
+def _print_json(shown: Sequence[View]) -> None:
+    print(orjson.dumps([one.model_dump(mode="json") for one in shown]).decode())
+
+
+def _text(cell: str) -> Text:
+    return Text(printable(cell, keep_lines=True))
+
+
+def _time(instant: str) -> str:
+    """Of people: to the second, in UTC.
+
+    >>> _time("2026-01-31T22:00:00.000000001Z")
+    '2026-01-31 22:00:00'
+    """
+    return instant[:19].replace("T", " ")

@@ -1,0 +1,120 @@
+"""``fabricscope incidents``, ``targets`` and ``changes`` against the real API."""
+
+import asyncio
+import json
+import urllib.parse
+from dataclasses import replace as changed
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bus.base import Message
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.service import ApiService
+from fabricscope.cli import app
+from telemetry import topics
+from telemetry.changes import Change, ChangeKind
+from telemetry.codec.records import encode_record
+from telemetry.incidents import IncidentState
+from telemetry.objects import device
+from tests.servers.process import free_port
+from tests.unit.fabricscope.api.traffic import eventually, incident, publish_cluster
+from tests.unit.fabricscope.cli.test_cli import fabricscope
+from tests.unit.traffic import publish_incidents
+
+NOON_NS = 1_700_049_600 * 10**9
+
+
+async def run(*arguments: str) -> Result:
+    return await asyncio.to_thread(CliRunner().invoke, app, arguments, env={"COLUMNS": "200"})
+
+
+@pytest.fixture
+async def filled(api: ApiService, bus) -> str:
+    """The address of an API that knows two incidents, a target and a change."""
+    await publish_cluster(bus)
+    over = changed(incident("over", IncidentState.RESOLVED), onset_ns=NOON_NS, title="all [red]clear[/red] \x1b[2J")
+    await publish_incidents(bus, incident("i1"), over)
+    work = Change("c1", ChangeKind.MAINTENANCE, (device("node1"), device("node2")), NOON_NS, 0, "carol", "new PSUs")
+    await bus.publish(topics.CHANGES, [Message(b"c1", encode_record(work))])
+    for path, number in (("incidents", 2), ("targets", 1), ("changes", 1)):
+        await eventually(api.url, f"/api/v1/{path}", lambda body, number=number: len(body) == number)
+    return api.url
+
+
+async def test_incidents_are_a_table_worst_first(filled):
+    answer = await run("incidents", "--url", filled)
+    assert answer.exit_code == 0
+    first, second = (line for line in answer.stdout.splitlines() if "critical" in line)
+    assert "firing" in first
+    assert "pod1: PFC storm from leaf1/Ethernet4" in first
+    assert "2.00" in first
+    assert "2023-11-15 12:00:00" in second
+    assert r"all [red]clear[/red] \u001b[2J" in second
+    assert (await run("incidents", "list", "--url", filled, "--state", "resolved")).stdout.count("critical") == 1
+    assert "There are more incidents: --limit" in (await run("incidents", "--url", filled, "--limit", "1")).stdout
+    assert "No incidents." in (await run("incidents", "--url", filled, "--object", "node9")).stdout
+
+
+async def test_incidents_are_json_for_programs(filled):
+    answer = await run("incidents", "--url", filled, "--output", "json", "--since", "2024-01-01T00:00:00Z")
+    (one, other) = json.loads(answer.stdout)
+    assert (one["id"], one["blast"]["gpus"]["count"], other["onset"]) == ("i1", 2, "2023-11-15T12:00:00Z")
+    whole = await run("incidents", "show", "i1", "--url", filled, "--output", "json", "--members")
+    assert [one["kind"] for one in json.loads(whole.stdout)["members"]] == [
+        "link",
+        "node",
+        "gpu",
+        "gpu",
+        "job",
+        "finding",
+    ]
+
+
+async def test_one_incident_is_a_panel(filled):
+    answer = await run("incidents", "show", "i1", "--url", filled, "--members")
+    assert answer.exit_code == 0
+    assert "FIRING · slow_receiver · confidence 93% · i1" in answer.stdout
+    assert "Blast radius  2 GPUs, 1 node, 1 link, 1 job; 2.00 GPU-hours lost so far" in answer.stdout
+    assert "gpu (2)\n  node1/GPU-1\n  node1/GPU-2\n" in answer.stdout
+
+
+async def test_targets_and_changes_are_tables(filled):
+    targets = await run("targets", "--url", filled)
+    assert "gnmi/leaf1" in targets.stdout
+    assert "yes" in targets.stdout
+    assert "No targets." in (await run("targets", "--down", "--url", filled)).stdout
+    changes = await run("changes", "--url", filled, "--kind", "maintenance")
+    assert "device:node2" in changes.stdout
+    assert "2023-11-15 12:00:00" in changes.stdout
+    assert json.loads((await run("changes", "--url", filled, "--output", "json")).stdout)[0]["ends"] is None
+
+
+async def test_the_settings_say_where_the_api_is_and_which_token_it_takes(bus, replace, tmp_path: Path):
+    config = ApiConfig(port=0, state_dir=tmp_path / "api", token_for_reading=True)
+    service = await replace(ApiService(config, bus))
+    port = urllib.parse.urlsplit(service.url).port
+    settings = tmp_path / "fabricscope.yaml"
+    settings.write_text(f"api: {{port: {port}, state_dir: {tmp_path / 'api'}, token_for_reading: true}}\n")
+    assert (await run("targets", "--config", str(settings))).exit_code == 0
+    named = await asyncio.to_thread(fabricscope, "targets", "--config", str(settings), "--url", service.url)
+    assert named.returncode == 1, "this machine's token is not sent to an address that is named"
+    assert "401 unauthorized: unauthorized; expected a token" in " ".join(named.stderr.split())
+    given = ("--url", service.url, "--token-file", str(tmp_path / "api" / "local.token"))
+    assert (await run("targets", *given)).exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["incidents", "targets", "changes"])
+def test_without_an_api_there_is_one_clear_line(command):
+    url = f"http://127.0.0.1:{free_port()}"
+    answer = fabricscope(command, "--url", url)
+    assert answer.returncode == 1
+    assert answer.stdout == ""
+    assert answer.stderr == f"fabricscope: {url} does not answer: nobody listens there\n"
+
+
+async def test_what_the_api_refuses_is_said_in_its_words(api):
+    answer = await asyncio.to_thread(fabricscope, "incidents", "show", "none", "--url", api.url)
+    assert answer.returncode == 1
+    assert answer.stderr.endswith("/api/v1/incidents/none: 404 not_found: no incident none\n")
