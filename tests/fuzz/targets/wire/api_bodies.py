@@ -3,6 +3,7 @@
 from pydantic import ValidationError
 
 from common.errors import BadInput
+from fabricscope.api import views
 from fabricscope.api.change_event import ChangeEvent, describe_change
 from telemetry.changes import Change
 from telemetry.codec.records import decode_record, encode_record
@@ -21,5 +22,6 @@ def target(data: bytes) -> None:
     except (ValidationError, BadInput):
         return
     assert decode_record(encode_record(change), Change) == change
-    assert ChangeEvent.model_validate(ChangeEvent.of(change).model_dump(mode="json")).change(_NOW).id == change.id
+    answered = views.Change.of(change).model_dump(mode="json")
+    assert ChangeEvent.model_validate(answered).change(_NOW).id == change.id
     describe_change(change)

@@ -211,6 +211,16 @@ def test_the_content_of_the_page_counts_what_is_there(model):
     assert [one.id for one in content.incidents] == [one.id for one in model.worst_first()[:INCIDENTS_SHOWN]]
 
 
+def test_the_picture_is_made_once_for_all_streams(model):
+    pictures = Pictures(model)
+    version, first = pictures.newest()
+    assert pictures.newest()[1] is first
+    model.apply([Record(topics.INCIDENTS.name, 0, 0, 0, b"", encode_record(incident()), {})])
+    later, second = pictures.newest()
+    assert later > version
+    assert [one["id"] for one in orjson.loads(second)["incidents"]] == ["i1"]
+
+
 async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[str, Any]]:
     event = await asyncio.wait_for(anext(events), 60)
     return event.event, event.id, orjson.loads(event.data)

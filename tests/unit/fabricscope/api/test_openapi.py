@@ -10,6 +10,8 @@ from schemathesis import BaseSchema, Case, GenerationMode
 from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
+from fabricscope.api.config import ApiConfig
+from fabricscope.api.service import ApiService
 from tests.unit.fabricscope.api.traffic import bearer, eventually, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
@@ -45,6 +47,17 @@ async def test_the_description_names_what_needs_a_token(api):
     assert secured == {("post", "/api/v1/changes"), ("post", "/api/v1/replays"), ("post", "/-/reload")}
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert {"401", "403", "429"} <= described["paths"]["/api/v1/changes"]["post"]["responses"].keys()
+
+
+async def test_where_reading_needs_a_token_every_route_says_so(bus, state_dir):
+    service = ApiService(ApiConfig(port=0, state_dir=state_dir, token_for_reading=True), bus)
+    await service.start()
+    try:
+        _, described = await get(service.url, "/openapi.json", headers=bearer(state_dir))
+    finally:
+        await service.stop()
+    routes = [one for methods in described["paths"].values() for one in methods.values()]
+    assert [one["operationId"] for one in routes if one.get("security") != [{"token": []}]] == []
 
 
 def resolved(described: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
