@@ -18,7 +18,7 @@ from fabricscope.api.access.event_stream import OpenStreams
 from fabricscope.api.access.guard import READING, Guard
 from fabricscope.api.access.sessions import Sessions
 from fabricscope.api.config import ApiConfig
-from fabricscope.api.description import DESCRIPTION, SUMMARY, TAGS
+from fabricscope.api.description import DESCRIPTION, SUMMARY, TAGS, DescribedApi
 from fabricscope.api.form import HeadAsGet, KnownHost, allowed_methods, headers_of
 from fabricscope.api.metrics import REQUESTS
 from fabricscope.api.problem import describe_error, may_answer
@@ -63,7 +63,7 @@ def create_app(
 
     reloading: None without a settings file. replays: None where there are no recordings.
     """
-    app = FastAPI(
+    app = DescribedApi(
         title="Fabricscope",
         summary=SUMMARY,
         description=DESCRIPTION,

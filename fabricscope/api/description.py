@@ -1,5 +1,12 @@
 """What the OpenAPI document says of the API as a whole; ``/docs`` shows it."""
 
+from typing import Any
+
+from fastapi import FastAPI
+from pydantic import TypeAdapter
+
+from fabricscope.api.problem import Problem
+
 SUMMARY = "Incidents, their evidence, and the state of what is collected."
 DESCRIPTION = """\
 **Times** are RFC 3339 in UTC, exact to the nanosecond (`2026-01-31T22:00:00.250Z`). Queries take RFC 3339 or seconds
@@ -28,3 +35,12 @@ TAGS = [
     {"name": "settings", "description": "Settings, read again."},
     {"name": "replays", "description": "Recordings, run again."},
 ]
+
+
+class DescribedApi(FastAPI):
+    """An application whose document has the form of errors, which routes refer to by name."""
+
+    def openapi(self) -> dict[str, Any]:
+        document = super().openapi()
+        document["components"]["schemas"].setdefault("Problem", TypeAdapter(Problem).json_schema())
+        return document

@@ -52,10 +52,14 @@ def describe_error(problem: Mapping[str, Any]) -> str:
 
 
 def may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """FastAPI's ``responses`` for errors that a route can give."""
-    return {status: {"model": Problem, "content": _example(status)} for status in statuses}
+    """FastAPI's ``responses`` for errors that a route can give: JSON, also where its answer is text.
+
+    The schema is named alone: FastAPI would describe a ``model`` in the form of the route's answer.
+    """
+    return {status: _described(HTTPStatus(status)) for status in statuses}
 
 
-def _example(status: int) -> dict[str, Any]:
-    text = _EXAMPLES.get(status, HTTPStatus(status).phrase.lower())
-    return {"application/json": {"example": asdict(problem_of(status, text))}}
+def _described(status: HTTPStatus) -> dict[str, Any]:
+    example = asdict(problem_of(status, _EXAMPLES.get(status, status.phrase.lower())))
+    content = {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}
+    return {"description": status.phrase, "content": {"application/json": content}}

@@ -25,7 +25,7 @@ def print_incidents(found: Iterable[views.Incident], limit: int, *, as_json: boo
     if as_json:
         _print_json(shown)
         return
-    table = _table("incidents", ("severity", "state", "since", "title", "GPU-hours lost", "id"), shown, more)
+    table = _table("incidents", ("severity", "state", "since, UTC", "title", "GPU-hours lost", "id"), shown, more)
     for one in shown:
         colour = "green" if one.state is IncidentState.RESOLVED else COLOURS[one.severity]
         lost = f"{one.gpu_seconds / 3600:.2f}" if one.gpu_seconds >= LOST_MIN_S else ""
@@ -56,7 +56,7 @@ def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -
     if as_json:
         _print_json(shown)
         return
-    table = _table("targets", ("target", "device", "up", "collected", "took", "series"), shown, more)
+    table = _table("targets", ("target", "device", "up", "collected, UTC", "took", "series"), shown, more)
     for one in shown:
         up = _text("yes" if one.up else f"no: {one.reason}")
         up.stylize("green" if one.up else "red")
@@ -70,7 +70,7 @@ def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -
     if as_json:
         _print_json(shown)
         return
-    table = _table("changes", ("kind", "objects", "starts", "ends", "author", "summary", "id"), shown, more)
+    table = _table("changes", ("kind", "objects", "starts, UTC", "ends, UTC", "author", "summary", "id"), shown, more)
     for one in shown:
         ends = _time(one.ends) if one.ends else ""
         cells = (one.kind, "\n".join(one.objects), _time(one.starts), ends, one.author, one.summary, one.id)

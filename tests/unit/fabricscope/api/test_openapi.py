@@ -97,9 +97,14 @@ async def test_the_description_is_complete(api):
             ((_, content),) = good["content"].items()
             assert untyped(content["schema"], place) == []
             assert has_example(described, content), place
-            for status in ("400", "401", "403", "429", "500"):
-                example = one["responses"][status]["content"]["application/json"]["example"]
-                assert example.keys() == {"status", "errorType", "error"}, place
+            errors = {status: answer for status, answer in one["responses"].items() if status >= "400"}
+            assert errors.keys() >= {"400", "401", "403", "429", "500"}, place
+            for answer in errors.values():
+                ((form, content),) = answer["content"].items()
+                assert (form, content["schema"]) == ("application/json", {"$ref": "#/components/schemas/Problem"}), (
+                    place
+                )
+                assert content["example"].keys() == {"status", "errorType", "error"}, place
             for parameter in one.get("parameters", ()):
                 assert untyped(parameter["schema"], f"{place} {parameter['name']}") == []
 
