@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from bus.base import Bus, Message
 from common.errors import BadInput
@@ -46,6 +47,16 @@ Object = Annotated[
 Moment = Annotated[AwareDatetime, Field(ge=_EPOCH, lt=_END), BeforeValidator(_rfc3339_text)]
 
 
+_EXAMPLE: JsonDict = {
+    "kind": "maintenance",
+    "objects": ["device:node1", "rack:r2"],
+    "starts": "2026-01-31T22:00:00Z",
+    "ends": "2026-02-01T00:00:00Z",
+    "author": "carol",
+    "summary": "new PSUs",
+}
+
+
 class ChangeEvent(BaseModel):
     """One change as people write and read it. Times are event times, RFC 3339 with microseconds.
 
@@ -54,7 +65,7 @@ class ChangeEvent(BaseModel):
     id: a change of the same id replaces the one before; '' for one made of kind, objects and start.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
     kind: ChangeKind
     objects: tuple[Object, ...] = Field(min_length=1, max_length=CHANGE_OBJECTS_MAX)

@@ -27,7 +27,7 @@ TOKEN = Depends(HTTPBearer(scheme_name="token", description="See `fabricscope to
 class ChangeFilter(PageQuery):
     """Which changes; those that every given key applies to."""
 
-    kind: ChangeKind | None = None
+    kind: ChangeKind | None = Field(None, description="Of this kind alone.")
     since: AskedInstant | None = Field(
         None, description="RFC 3339 or Unix seconds; those that last until that time or begin later."
     )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
@@ -18,9 +18,9 @@ router = APIRouter(prefix="/api/v1", tags=["incidents"], route_class=VersionedRo
 
 
 class RecordFilter(PageQuery):
-    """Which records. kind: ports, links, GPUs … alone."""
+    """Which records."""
 
-    kind: ObjectKind | None = None
+    kind: ObjectKind | None = Field(None, description="Ports, links, GPUs … alone.")
     limit: int = Field(100, ge=1, le=LIMIT_MAX, description="At most so many.")
 
 
@@ -35,7 +35,7 @@ async def list_records(
 
 
 @router.get("/records/{name:path}", responses=shows(404))
-async def get_record(model: Model, name: str) -> views.ObjectRecord:
+async def get_record(model: Model, name: Annotated[str, Path(description="As kind:name.")]) -> views.ObjectRecord:
     """One object, such as ``port:leaf1/Ethernet4``, as of its newest incident."""
     found = {str(ref): one for ref, one in _newest(model).items()}.get(name)
     if found is None:

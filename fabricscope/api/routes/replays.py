@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -19,12 +19,15 @@ from fabricscope.api.routes.changes import TOKEN
 router = APIRouter(prefix="/api/v1", tags=["replays"], route_class=VersionedRoute)
 
 
+ReplayId = Annotated[str, Path(description="As the list has it.")]
+
+
 class ReplayRequest(BaseModel):
     """recording: its folder's name in ``recordings_dir``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    recording: Annotated[str, Field(pattern=NAME_PATTERN)]
+    recording: Annotated[str, Field(pattern=NAME_PATTERN, examples=["incident-4711"])]
 
 
 @router.post("/replays", status_code=202, responses=may_answer(404, 409, 411, 413, 415, 422, 503), dependencies=[TOKEN])
@@ -51,14 +54,14 @@ async def list_replays(request: Request) -> list[views.Replay]:
 
 
 @router.get("/replays/{replay_id}", responses=shows(404))
-async def get_replay(request: Request, replay_id: str) -> views.Replay:
+async def get_replay(request: Request, replay_id: ReplayId) -> views.Replay:
     """One replay: whether it runs, and how many incidents it found."""
     return _view(_replay(request, replay_id))
 
 
 @router.get("/replays/{replay_id}/incidents", responses=lists(404))
 async def list_replayed_incidents(
-    request: Request, page: Paging, replay_id: str, query: Annotated[PageQuery, Query()]
+    request: Request, page: Paging, replay_id: ReplayId, query: Annotated[PageQuery, Query()]
 ) -> list[views.Incident]:
     """What a replay found, worst first, once its state is ``done``: the last version of each incident."""
     found = _replay(request, replay_id).incidents

@@ -37,10 +37,10 @@ class Lost(View):
 
 
 class LossFilter(PageQuery):
-    """Which sums. job: of this one alone."""
+    """Which sums."""
 
-    by: By = By.JOB
-    job: str | None = None
+    by: By = Field(By.JOB, description="Whose GPU time is added up.")
+    job: str | None = Field(None, description="Of this job alone, by its id.")
 
 
 @router.get("/starvation", responses=lists())

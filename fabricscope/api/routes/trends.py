@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from fabricscope.api.paging import PageQuery, Paging
 from fabricscope.api.routes.answering import VersionedRoute, lists
@@ -16,9 +17,9 @@ router = APIRouter(prefix="/api/v1", tags=["cluster"], route_class=VersionedRout
 
 
 class ForecastFilter(PageQuery):
-    """Which forecasts. kind: ``capacity`` or ``wear`` alone."""
+    """Which forecasts."""
 
-    kind: FindingKind | None = None
+    kind: FindingKind | None = Field(None, description="`capacity` or `wear` alone.")
 
 
 _WORN = Forecast(

@@ -105,7 +105,11 @@ async def test_the_description_is_complete(api):
                     place
                 )
                 assert content["example"].keys() == {"status", "errorType", "error"}, place
+            if "requestBody" in one:
+                asked = one["requestBody"]["content"]["application/json"]
+                assert "examples" in resolved(described, asked["schema"]) or has_example(described, asked), place
             for parameter in one.get("parameters", ()):
+                assert parameter["description"], f"{place} {parameter['name']}"
                 assert untyped(parameter["schema"], f"{place} {parameter['name']}") == []
 
 
