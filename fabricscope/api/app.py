@@ -46,6 +46,7 @@ _MODULES = (
     *(health, incidents, records, targets, starvation, trends),
     *(changes, stream, reload, runbooks, replay_routes),
 )
+_ROUTERS = (*(module.router for module in _MODULES), login)
 log = structlog.get_logger(__name__)
 
 
@@ -79,9 +80,8 @@ def create_app(
     app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
     app.state.pictures = stream.Pictures(model)
-    for module in _MODULES:
-        app.include_router(module.router)
-    app.include_router(login)
+    for router in _ROUTERS:
+        app.include_router(router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -151,7 +151,7 @@ async def _http_error(request: Request, problem: Exception) -> Response:
 
 def _not_here(method: str, path: str, is_unknown: bool) -> Response:
     """A path that only other methods have, or nobody. All that no route has is looked for among the files."""
-    allowed = allowed_methods((route for module in _MODULES for route in module.router.routes), path)
+    allowed = allowed_methods((route for router in _ROUTERS for route in router.routes), path)
     if is_unknown and not allowed:
         return error(404, f"nothing is at {path}: see /docs")
     allowed = allowed or "GET, HEAD"

@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
+from fabricscope.api.access.guard import OPEN
 from fabricscope.api.problem import Problem
 
 SUMMARY = "Incidents, their evidence, and the state of what is collected."
@@ -33,14 +34,21 @@ TAGS = [
     {"name": "changes", "description": "Changes of the cluster, past and planned."},
     {"name": "stream", "description": "The live feed of the NOC page."},
     {"name": "settings", "description": "Settings, read again."},
+    {"name": "runbooks", "description": "What to do about each kind of incident."},
     {"name": "replays", "description": "Recordings, run again."},
 ]
 
 
 class DescribedApi(FastAPI):
-    """An application whose document has the form of errors, which routes refer to by name."""
+    """An application whose document has the form of errors, which routes refer to by name.
+
+    What is answered to everybody needs no token there either.
+    """
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
         document["components"]["schemas"].setdefault("Problem", TypeAdapter(Problem).json_schema())
+        for path in document["paths"].keys() & OPEN:
+            for route in document["paths"][path].values():
+                route.pop("security", None)
         return document

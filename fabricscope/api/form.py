@@ -15,7 +15,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 """What keeps a browser safe."""
-_PICTURES = {"Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"}
+_PICTURES = {"Content-Security-Policy": f"{HEADERS['Content-Security-Policy']}; img-src 'self' data:"}
 
 
 def headers_of(path: str) -> Mapping[str, str]:

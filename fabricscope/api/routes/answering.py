@@ -46,6 +46,11 @@ def shows(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {**NOT_MODIFIED, **may_answer(422, *statuses)}
 
 
+def texts(example: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Of one that answers with text."""
+    return {200: {"content": {"text/plain": {"example": example}}}, **may_answer(*statuses)}
+
+
 def _versioned(known: str, response: Response) -> Response:
     if response.status_code != 200 or not hasattr(response, "body"):
         return response

@@ -1,7 +1,5 @@
 """Liveness, readiness and our own metrics."""
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -9,8 +7,8 @@ from starlette.exceptions import HTTPException
 
 from bus.base import Bus
 from fabricscope.api.data_state import data_state
-from fabricscope.api.problem import may_answer
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.routes.answering import texts
 from telemetry.recent_drops import backlog_warnings
 
 router = APIRouter(tags=["health"])
@@ -21,11 +19,7 @@ fabricscope_api_requests_total{method="GET",route="/api/v1/incidents",status="20
 """
 
 
-def _text(example: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {"text/plain": {"example": example}}}}
-
-
-@router.get("/-/healthy", response_class=PlainTextResponse, responses=_text("Fabricscope is healthy.\n"))
+@router.get("/-/healthy", response_class=PlainTextResponse, responses=texts("Fabricscope is healthy.\n"))
 async def get_liveness() -> str:
     """200 while the process runs."""
     return "Fabricscope is healthy.\n"
@@ -34,7 +28,7 @@ async def get_liveness() -> str:
 @router.get(
     "/-/ready",
     response_class=PlainTextResponse,
-    responses={**_text("Fabricscope is ready.\n4 of 64 targets do not answer\n"), **may_answer(503)},
+    responses=texts("Fabricscope is ready.\n4 of 64 targets do not answer\n", 503),
 )
 async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read, a stage drops most of what it receives, or a process that was
@@ -66,7 +60,7 @@ def problem(model: ReadModel, bus: Bus) -> str | None:
     return f"bus: {unread}" if unread is not None else model.drops.problem() or model.stale_owner.problem()
 
 
-@router.get("/metrics", response_class=PlainTextResponse, responses=_text(_METRICS))
+@router.get("/metrics", response_class=PlainTextResponse, responses=texts(_METRICS))
 async def get_own_metrics() -> Response:
     """Own metrics of this process, in the text format of Prometheus."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import PlainTextResponse
 
-from fabricscope.api.problem import may_answer
+from fabricscope.api.routes.answering import texts
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, parse_object
 from telemetry.runbooks import runbook
@@ -13,20 +13,17 @@ from telemetry.runbooks import runbook
 router = APIRouter(tags=["runbooks"])
 
 ObjectName = Annotated[
-    str,
+    str | None,
     Query(
         max_length=512,
         pattern=f"^({'|'.join(ObjectKind)}):.",
         description="Whose names it has, such as gpu:node3/GPU-….",
     ),
 ]
-_ERRORS = {
-    status: row | {"content": {"application/json": {}}} for status, row in may_answer(401, 403, 422, 429).items()
-}
-"""Errors are JSON here too, as everywhere."""
+Kind = Annotated[IncidentKind, Path(description="Of the incident.")]
 
 
-@router.get("/runbooks/{kind}", response_class=PlainTextResponse, responses=_ERRORS)
-async def get_runbook(kind: IncidentKind, object: ObjectName | None = None) -> str:
+@router.get("/runbooks/{kind}", response_class=PlainTextResponse, responses=texts("# Wear\n\n1. Look at …\n", 422))
+async def get_runbook(kind: Kind, object: ObjectName = None) -> str:
     """The runbook of a kind of incident, in Markdown."""
     return runbook(kind, None if object is None else parse_object(object))

@@ -59,6 +59,7 @@ async def test_head_has_the_headers_of_get_and_no_body(api, path):
         ("PATCH", f"{LIST}/i1/members", "GET, HEAD"),
         ("GET", "/-/reload", "POST"),
         ("POST", "/noc.js", "GET, HEAD"),
+        ("DELETE", "/login", "GET, HEAD, POST"),
         ("BREW", "/api/v1/replays", "GET, HEAD, POST"),
     ],
 )
