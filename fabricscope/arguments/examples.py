@@ -22,6 +22,14 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "export": ("fabricscope export --config pod1.yaml",),
     "recorder": ("fabricscope recorder --config pod1.yaml",),
     "api": ("fabricscope api --config pod1.yaml",),
+    "incidents list": (
+        "fabricscope incidents list --state firing --severity critical",
+        "fabricscope incidents --object node3 --since 2026-01-31T22:00:00Z --output json",
+        "fabricscope incidents --url https://fabricscope.example:9099 --token-file read.token",
+    ),
+    "incidents show": ("fabricscope incidents show 5f0c9a1e5f0c9a1e --members",),
+    "targets": ("fabricscope targets --down", "fabricscope targets --device leaf1 --output json"),
+    "changes": ("fabricscope changes --kind maintenance --since 2026-01-31T00:00:00Z",),
     "change add": (
         "fabricscope change add maintenance device:node1 --lasts 2h --summary 'new NIC' --config pod1.yaml",
         "fabricscope change add drain rack:r2 --starts 2026-01-31T22:00:00Z --lasts 1d --config pod1.yaml",
