@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +36,9 @@ class Entry:
     published_ns: int = 0
     published_score: float = 0.0
     published_evidence: int = 0  # the most values of it
+    # What each series of its evidence was by itself when it was first judged, None where that was not known: while the
+    # fault lasts the series learns it.
+    normals: dict[str, float | None] = field(default_factory=dict)
 
 
 def finding_id(detector: str, kind: str, subject: str, onset_ns: int) -> str:
@@ -115,6 +118,7 @@ class FindingTracker:
         elif verdicts.breached[row]:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
+        evidence = _evidence(verdicts, row, view, entry.normals)
         at_once = score >= detector.fire_immediately_score
         state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, _waits_ns(verdicts, row, view))
         if not verdicts.breached[row] and (state is FindingState.CLEARED or not entry.active):
@@ -125,7 +129,7 @@ class FindingTracker:
             return None
         entry.published_ns, entry.published_score = now_ns, score
         entry.published_evidence = max(shown, entry.published_evidence)
-        return _finding(detector, verdicts, row, entry, state, view)
+        return _finding(detector, verdicts, row, entry, state, view, evidence)
 
     def active_about(self, *detectors: str) -> list[str]:
         """Names of the objects about which these detectors have active findings."""
@@ -209,6 +213,15 @@ def from_format_2(state: State) -> State:
     return State({**state.head, "entries": entries}, state.arrays)
 
 
+def from_format_3(state: State) -> State:
+    """Of before normals were kept: those of the next value are."""
+    entries = {
+        detector: {name: {**entry, "normals": {}} for name, entry in known.items()}
+        for detector, known in state.head["entries"].items()
+    }
+    return State({**state.head, "entries": entries}, state.arrays)
+
+
 def _forget_gone(detector: Publisher, entries: dict[str, Entry], gone: list[str]) -> list[Finding]:
     """Names that are never heard of again, such as those of containers, must not add up: the oldest are cleared."""
     oldest = sorted(gone, key=lambda name: (entries[name].newest_ns, name))[: len(gone) - _GONE_MAX]
@@ -266,7 +279,13 @@ def _worth_publishing(entry: Entry, score: float, now_ns: int, view: TickView) -
 
 
 def _finding(
-    detector: Publisher, verdicts: Verdicts, row: int, entry: Entry, state: FindingState, view: TickView
+    detector: Publisher,
+    verdicts: Verdicts,
+    row: int,
+    entry: Entry,
+    state: FindingState,
+    view: TickView,
+    evidence: tuple[Evidence, ...],
 ) -> Finding:
     subject = view.index.object_ref(int(verdicts.objects[row]))
     confidence = verdicts.confidence if isinstance(verdicts.confidence, float) else verdicts.confidence[row]
@@ -280,7 +299,7 @@ def _finding(
         observed_ns=entry.newest_ns,
         score=_rounded(verdicts.score[row]),
         confidence=_rounded(confidence * _data_quality(verdicts, row, view)),
-        evidence=_evidence(verdicts, row, view),
+        evidence=evidence,
         cadence_s=_rounded(_cadence_s(verdicts, row, view)),
         since_first_seen=_since_first_seen(verdicts, row, entry, view),
     )
@@ -307,7 +326,10 @@ def _data_quality(verdicts: Verdicts, row: int, view: TickView) -> float:
     return float(view.target_quality[view.index.columns["target"][sid]]) if sid >= 0 else 1.0
 
 
-def _evidence(verdicts: Verdicts, row: int, view: TickView) -> tuple[Evidence, ...]:
+def _evidence(
+    verdicts: Verdicts, row: int, view: TickView, normals: dict[str, float | None]
+) -> tuple[Evidence, ...]:
+    """normals: what was learned of each series before the fault; a series that is new here is added."""
     found = []
     for columns in verdicts.evidence[:_EVIDENCE_MAX]:
         sid, value, normal = int(columns.sids[row]), float(columns.values[row]), float(columns.normals[row])
@@ -315,7 +337,10 @@ def _evidence(verdicts: Verdicts, row: int, view: TickView) -> tuple[Evidence, .
             continue
         name = columns.label(row) if columns.label else view.index.keys[sid]
         unit = columns.unit or (view.unit(sid) if sid >= 0 else "")
-        found.append(Evidence(name, _rounded(value), None if math.isnan(normal) else _rounded(normal), unit))
+        usual = None if math.isnan(normal) else _rounded(normal)
+        if columns.learned:
+            usual = normals.setdefault(name, usual)
+        found.append(Evidence(name, _rounded(value), usual, unit))
     return tuple(found)
 
 

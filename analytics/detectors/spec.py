@@ -30,6 +30,7 @@ class EvidenceColumns:
 
     sids: the series; values: what it reports; normals: what it should report, NaN where that is not known.
     unit: '' for the series' own. label: row -> name of a value that is no series; None for the series' key.
+    learned: whether ``normals`` are what each series was by itself until now, and so follow a fault that lasts.
     """
 
     sids: NDArray[np.int64]
@@ -37,6 +38,7 @@ class EvidenceColumns:
     normals: NDArray[np.float64]
     unit: str = ""
     label: Callable[[int], str] | None = None
+    learned: bool = False
 
 
 def computed_evidence(
@@ -127,7 +129,7 @@ def verdicts_of(
     worst = column.only(rows)
     shown = worst.values if values is None else values[rows]
     normal = worst.level if normals is None else normals[rows]
-    evidence = EvidenceColumns(worst.sids, shown, normal, unit=unit)
+    evidence = EvidenceColumns(worst.sids, shown, normal, unit=unit, learned=normals is None)
     breached = score[rows] >= 1.0
     onsets = None if onsets_ns is None else onsets_ns[rows]
     return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence, onsets)

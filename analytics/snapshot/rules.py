@@ -20,7 +20,11 @@ RULES = {
     "targets": _ESSENTIAL,
     "cadence": Rule(),
     "cluster": _ESSENTIAL,  # the bus is not read again for it
-    "findings": Rule(format=3, migrations={1: lifecycle.from_format_1, 2: lifecycle.from_format_2}, essential=True),
+    "findings": Rule(
+        format=4,
+        migrations={1: lifecycle.from_format_1, 2: lifecycle.from_format_2, 3: lifecycle.from_format_3},
+        essential=True,
+    ),
     "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines

@@ -234,3 +234,20 @@ def test_more_evidence_than_ever_is_published_at_once(view: TickView) -> None:
             (n, len(one.evidence)) for one in tracker.update(Source(), verdict(view, n, 1.0, evidence=shown), view)
         ]
     assert found == [(0, 1), (2, 2)]
+
+def test_its_normal_stays_that_of_before_the_fault(view: TickView) -> None:
+    """A series learns what lasts: half an hour into a fault, or while it warms up, that would be its normal."""
+    sid = view.index.keys.index(KEYS[0])
+
+    def published(*normals: float, learned: bool) -> list[float | None]:
+        tracker, found = FindingTracker(), []
+        for interval, normal in enumerate(normals):
+            shown = EvidenceColumns(np.array([sid]), np.array([9.0]), np.array([normal]), learned=learned)
+            judged = verdict(view, 6.0 * interval, 2.0, evidence=(shown,))
+            found += tracker.update(Source(), judged, view)
+        return [one.evidence[0].normal for one in found]
+
+    unknown = float("nan")
+    assert published(1.0, 5.0, 9.0, learned=True) == [1.0, 1.0, 1.0]
+    assert published(unknown, 5.0, 9.0, learned=True) == [None, None, None]
+    assert published(1.0, 5.0, 9.0, learned=False) == [1.0, 5.0, 9.0]  # what its peers are now, a limit, …
