@@ -35,6 +35,7 @@ from fabricscope.api.routes import (
     stream,
     targets,
     trends,
+    wall,
 )
 from fabricscope.api.routes import replays as replay_routes
 from fabricscope.api.routes.changes import TOKEN
@@ -44,7 +45,7 @@ from fabricscope.version import VERSION
 
 _MODULES = (
     *(health, incidents, records, targets, starvation, trends),
-    *(changes, stream, reload, runbooks, replay_routes),
+    *(changes, stream, reload, runbooks, replay_routes, wall),
 )
 _ROUTERS = (*(module.router for module in _MODULES), login)
 log = structlog.get_logger(__name__)

@@ -41,14 +41,24 @@ def data_state(targets: Sequence[TargetStatus], now_ns: int, problem: str | None
     targets: a copy, as another thread applies records meanwhile. problem: why nothing can be relied on, such as a bus
     that does not answer.
     """
-    newest_ns = max((status.collected_ns for status in targets), default=0)
-    known = [status for status in targets if newest_ns - status.collected_ns <= FORGET_S * NS_PER_S]
+    known = _known(targets)
+    newest_ns = max((status.collected_ns for status in known), default=0)
     up = sum(_answers(status, now_ns) for status in known)
     age_s = max(0.0, (now_ns - newest_ns) / NS_PER_S) if known else None
     level, text = _verdict(known, up, age_s)
     if problem is not None:
         level, text = DataLevel.MISSING, problem
     return DataState(level, text, up, len(known), age_s)
+
+
+def silent(targets: Sequence[TargetStatus], now_ns: int) -> list[TargetStatus]:
+    """Those that do not answer, of the targets that ``data_state`` counts."""
+    return [status for status in _known(targets) if not _answers(status, now_ns)]
+
+
+def _known(targets: Sequence[TargetStatus]) -> list[TargetStatus]:
+    newest_ns = max((status.collected_ns for status in targets), default=0)
+    return [status for status in targets if newest_ns - status.collected_ns <= FORGET_S * NS_PER_S]
 
 
 def _verdict(known: Sequence[TargetStatus], up: int, age_s: float | None) -> tuple[DataLevel, str]:

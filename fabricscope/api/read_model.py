@@ -1,6 +1,7 @@
 """The API's state: the newest version of each record that the stages published."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -12,6 +13,11 @@ from common.units import NS_PER_S
 from fabricscope.api.history import History
 from fabricscope.api.metrics import CORRUPT, DROPPED, RECEIVED
 from fabricscope.api.stale_owner import StaleOwner
+from fabricscope.api.wall.gpu_time import GpuTimeToday
+from fabricscope.api.wall.newest import NewestSamples
+from fabricscope.api.wall.pace import Paces
+from fabricscope.api.wall.plan import Fabric
+from fabricscope.api.wall.traffic import METRICS, Traffic
 from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
@@ -28,6 +34,7 @@ from telemetry.trends import DeviceTrends
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
 CHANGES_MAX = 10_000
+_TRAFFIC_KEPT_S = 5.0
 V = TypeVar("V")
 
 _SEVERITY_ORDER = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -77,6 +84,12 @@ class ReadModel:
         self.trends: dict[str, DeviceTrends] = {}
         self.changes: dict[str, Change] = {}
         self.history = history
+        self._ports = NewestSamples(METRICS)
+        self._traffic, self._traffic_read_s = Traffic(self._ports, 0), -_TRAFFIC_KEPT_S
+        self.paces = Paces()
+        self.gpu_time = GpuTimeToday()
+        self.silent_since_ns: dict[str, int] = {}  # of targets whose newest collection failed
+        self._fabric = Fabric(self.topology)
         self.newest_ns = 0
         self.version = 0
         self.changed = asyncio.Condition()
@@ -106,6 +119,19 @@ class ReadModel:
         """Records of a partition are lost; only the newest version of each counts."""
         self._fence.forget(partition)
 
+    def fabric(self) -> Fabric:
+        """Of the topology as it is now."""
+        if self._fabric.topology is not self.topology:
+            self._fabric = Fabric(self.topology)
+        return self._fabric
+
+    def traffic(self) -> Traffic:
+        """What links carry. Read again after five seconds: of 25,000 links it takes half of one."""
+        now_s = time.monotonic()
+        if now_s - self._traffic_read_s >= _TRAFFIC_KEPT_S:
+            self._traffic, self._traffic_read_s = Traffic(self._ports, self.newest_ns), now_s
+        return self._traffic
+
     def worst_first(self) -> list[Incident]:
         """Open before resolved, critical before warning, most expensive first, newest first."""
         return sorted([*self.incidents.values()], key=badness)
@@ -132,6 +158,7 @@ class ReadModel:
         elif record.topic == topics.STARVATION.name:
             losses = decode_record(record.value, HostLosses)
             self.losses[losses.device] = losses
+            self.gpu_time.add(losses)
         elif record.topic == topics.TRENDS.name:
             trends = decode_record(record.value, DeviceTrends)
             self.trends[trends.device] = trends
@@ -146,9 +173,16 @@ class ReadModel:
         batch = self._decoder.decode(record.value, record.headers)
         self.history.add(batch, record.value, record.headers)
         self.newest_ns = max(self.newest_ns, batch.collection.collected_ns)
+        self._ports.add(batch)
+        self.paces.add(batch, self.topology)
         known = self.targets.get(batch.table.target)
         if known is None or known.collected_ns <= batch.collection.collected_ns:
-            self.targets[batch.table.target] = _status(batch, known)
+            status = self.targets[batch.table.target] = _status(batch, known)
+            if status.up:
+                self.silent_since_ns.pop(status.target, None)
+            else:
+                last = known if known and known.up else status
+                self.silent_since_ns.setdefault(status.target, last.collected_ns)
 
 
 def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import yaml
 from pydantic import ConfigDict, TypeAdapter
@@ -69,6 +70,8 @@ class Metric:
     saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: none.
     refresh_s: how long the slowest source may repeat a value before it reads the hardware again; a repetition within it
     is no fresh sample. 0 where that is not certain.
+    worse: on which side it is bad; '' where that depends: a GPU that draws less power waits, and one that draws more is
+    late.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -81,6 +84,7 @@ class Metric:
     resets: str = ""
     saturates: int = 0
     refresh_s: float = 0.0
+    worse: Literal["higher", "lower", ""] = ""
     minimum: float | None = None
     maximum: float | None = None
     origins: tuple[Origin, ...] = ()

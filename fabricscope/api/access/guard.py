@@ -22,7 +22,9 @@ from fabricscope.api.metrics import AUDIT_FAILURES
 log = structlog.get_logger(__name__)
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN = frozenset({"/-/healthy", "/-/ready", "/login", "/login.css", "/login.js", "/noc.css", "/favicon.svg"})
+OPEN = frozenset(
+    {"/-/healthy", "/-/ready", "/login", "/login.css", "/login.js", "/noc.css", "/theme.css", "/theme.js", "/favicon.svg"}
+)
 """What everybody may read, everywhere: what probes ask, and the page where a person logs in."""
 CHANGES: Mapping[tuple[str, str], Scope] = {
     ("POST", "/api/v1/changes"): Scope.ACK,
