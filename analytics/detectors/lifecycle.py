@@ -326,9 +326,7 @@ def _data_quality(verdicts: Verdicts, row: int, view: TickView) -> float:
     return float(view.target_quality[view.index.columns["target"][sid]]) if sid >= 0 else 1.0
 
 
-def _evidence(
-    verdicts: Verdicts, row: int, view: TickView, normals: dict[str, float | None]
-) -> tuple[Evidence, ...]:
+def _evidence(verdicts: Verdicts, row: int, view: TickView, normals: dict[str, float | None]) -> tuple[Evidence, ...]:
     """normals: what was learned of each series before the fault; a series that is new here is added."""
     found = []
     for columns in verdicts.evidence[:_EVIDENCE_MAX]:

@@ -1,10 +1,20 @@
 // What is shown already stays the same node, so that the keyboard's focus and a selected text survive.
 export const byId = (id) => document.getElementById(id);
 
-export function element(tag, text = "", className = "") {
+export function element(tag, text = "", className = "", attributes = {}) {
   const node = document.createElement(tag);
   node.textContent = text;
   node.className = className;
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function drawn(tag, attributes = {}, text = "") {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.textContent = text;
   return node;
 }
 
@@ -12,7 +22,7 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** One child a line; line: a text, or a list of [tag, text, class]. Children whose line is the same are not touched. */
+/** One child a line; line: a text, or a list of [tag, text, class, attributes]. Lines that are the same are not touched. */
 export function setLines(parent, lines) {
   lines.forEach((line, at) => {
     const key = JSON.stringify(line);

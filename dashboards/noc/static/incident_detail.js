@@ -1,53 +1,92 @@
 // One incident: what broke, since when, for whom, why it is that, what to do.
 import { byId, setLines, setText } from "./dom.js";
+import { drawExplanation, explanationOf } from "./explanation.js";
+import { seriesName, withNames } from "./names.js";
 import { drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
-import { clock, count, headline, lost, when } from "./words.js";
+import { clock, count, headline, lost, side, when } from "./words.js";
 
-let plotted = "";
+const EVIDENCE = 3;
+const TIMELINE = 3;
+const BECAUSE = 2;
+let drawnVersion = "";
+let explained = { of: "", explanation: null };
 
-export function drawDetail(incident) {
-  setText(byId("detail-title"), headline(incident));
-  setText(byId("since"), since(incident));
+/** live: whether the API still has the telemetry around it; not of a replay. */
+export function drawDetail(incident, live = true) {
+  drawTexts(incident);
+  const version = `${live}/${incident.id}/${incident.updated}`;
+  if (version === drawnVersion) return;
+  drawnVersion = version;
+  if (live) {
+    drawPlots(byId("plots"), incident, () => explained);
+    explain(incident);
+  } else {
+    explained = { of: incident.id, explanation: null };
+    byId("plots").replaceChildren();
+    drawExplanation(incident, null);
+  }
+}
+
+async function explain(incident) {
+  const explanation = await explanationOf(incident);
+  if (!drawnVersion.includes(`/${incident.id}/`)) return; // another one was chosen meanwhile
+  explained = { of: incident.id, explanation };
+  drawTexts(incident);
+  byId("plots").dispatchEvent(new Event("explained"));
+}
+
+function drawTexts(incident) {
+  const explanation = explained.of === incident.id ? explained.explanation : null;
+  const gpus = explanation?.gpus ?? {};
+  setText(byId("detail-title"), withNames(headline(incident), gpus));
+  setText(byId("since"), withNames(since(incident), gpus));
   const times = incident.occurrences > 1 ? `this incident has come ${incident.occurrences} times` : "";
   setText(byId("record"), [times, incident.record?.line].filter(Boolean).join(" · "));
   setLines(byId("blast"), blast(incident));
-  setLines(byId("evidence"), incident.evidence.slice(0, 4).map(evidenceLine));
-  setLines(byId("because"), [...incident.because.slice(0, 2), ...against(incident)]);
-  setText(byId("action"), incident.action);
-  setLines(byId("timeline"), incident.timeline.slice(0, 8).map((entry) => `${clock(entry.at)} ${entry.object.name}: ${entry.text}`));
+  setLines(byId("evidence"), incident.evidence.slice(0, EVIDENCE).map((one, at) => evidenceLine(one, explanation?.worse[at], gpus)));
+  setLines(byId("because"), incident.because.slice(0, BECAUSE).map((text) => withNames(text, gpus)));
+  const against = [...alternatives(incident), ...incident.against].map((text) => withNames(text, gpus));
+  byId("against-title").hidden = against.length === 0;
+  setLines(byId("against"), against);
+  setText(byId("action"), withNames(incident.action, gpus));
+  const timeline = incident.timeline.slice(0, TIMELINE).map((entry) => withNames(timelineEntry(entry), gpus));
+  const later = incident.timeline.length - timeline.length;
+  setLines(byId("timeline"), [...timeline, ...(later > 0 ? [`${later} more`] : [])]);
   byId("missing-title").hidden = incident.missing.length === 0;
   setLines(byId("missing"), incident.missing);
-  setText(byId("gaps"), incident.gaps.join(" · "));
-  const version = `${incident.id}/${incident.updated}`;
-  if (version !== plotted) {
-    plotted = version;
-    drawPlots(byId("plots"), incident);
-  }
+  setText(byId("gaps"), incident.gaps.length ? `Data gaps: ${incident.gaps.join(" · ")}` : "");
+  drawExplanation(incident, explanation);
 }
 
 function since(incident) {
   const state = incident.state === "resolved" ? "" : `${incident.state} `;
   return (
-    `${state}${when(incident)} · first symptom: ${incident.first_symptom}` +
-    ` · confidence ${Math.round(incident.confidence * 100)} %` +
+    `${state}${when(incident)} · confidence ${Math.round(incident.confidence * 100)} %` +
     (incident.order_known ? "" : " · the sampling interval is too long to know what came first")
   );
 }
 
-function blast({ blast: { links, nodes, gpus, jobs }, gpu_seconds }) {
-  const counted = [[gpus, "GPU"], [nodes, "node"], [links, "link"], [jobs, "job"]].map(([of, noun]) => count(of.count, noun));
-  return [...counted, lost(gpu_seconds)];
+function blast({ reaches: { links, nodes, gpus, jobs }, gpu_seconds }) {
+  return [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(gpu_seconds)];
 }
 
-function evidenceLine({ value, normal, unit, series }) {
+function timelineEntry({ at, object, text }) {
+  return text.startsWith(object.name) ? `${clock(at)} ${text}` : `${clock(at)} ${object.name}: ${text}`;
+}
+
+function evidenceLine({ value, normal, unit, series }, worse, gpus) {
   const usual = normal === null ? "no normal learned yet" : `normal ${quantity(normal, unit)}`;
-  return [["b", quantity(value, unit)], ["span", ` (${usual}) `], ["span", series, "small"]];
+  return [
+    ["b", quantity(value, unit)],
+    ["span", ` (${usual}) `],
+    ["span", [side(worse), seriesName(series, gpus)].filter(Boolean).join(" · "), "small"],
+  ];
 }
 
-function against(incident) {
-  if (incident.against.length) return incident.against;
-  return incident.alternatives.slice(0, 2).map(
+/** The next two hypotheses, with what speaks for them. */
+function alternatives({ alternatives: others }) {
+  return others.slice(0, 2).map(
     (other) => `perhaps ${other.kind.replaceAll("_", " ")} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`,
   );
 }

@@ -1,8 +1,7 @@
 // The incidents, worst first, then those that are over. Items stay where they are while their order does.
 import { byId, element, setText } from "./dom.js";
-import { count, headline, lost, when } from "./words.js";
+import { count, headline, lost, SHAPES, when } from "./words.js";
 
-const SHAPES = { critical: "▲ CRITICAL", warning: "◆ WARNING", info: "● INFO" };
 const LISTED_MAX = 10;
 let everything = false; // a person asked for more than fit
 
@@ -38,7 +37,7 @@ function item(incident, current, choose) {
   const over = incident.state === "resolved";
   button.className = over ? "resolved" : incident.severity;
   button.setAttribute("aria-current", String(current));
-  setText(badge, over ? "✓ RESOLVED" : SHAPES[incident.severity]);
+  setText(badge, over ? "✓ RESOLVED" : `${SHAPES[incident.severity]} ${incident.severity.toUpperCase()}`);
   setText(title, headline(incident));
   setText(small, `${when(incident)} · ${lost(incident.gpu_seconds)}`);
   return node;

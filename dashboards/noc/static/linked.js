@@ -1,5 +1,6 @@
 // The incident that the address names, as links in pages do: `#incident=ID`. A person who chooses another one leaves it.
 import { byId, setText } from "./dom.js";
+import { incident as read } from "./wire.js";
 
 const ASKED_EVERY_MS = 10_000; // of an incident that is not sent to the page, as there are many or it is over
 
@@ -41,7 +42,7 @@ async function ask(changed) {
   asked_ms = performance.now();
   const of = id;
   const answer = await fetch(`/api/v1/incidents/${encodeURIComponent(of)}`).catch(() => null);
-  const found = answer?.ok ? await answer.json() : null;
+  const found = answer?.ok ? read(await answer.json()) : null;
   if (of !== id) return;
   if (found) known = found;
   else if (answer?.status === 404) known = null;

@@ -235,6 +235,7 @@ def test_more_evidence_than_ever_is_published_at_once(view: TickView) -> None:
         ]
     assert found == [(0, 1), (2, 2)]
 
+
 def test_its_normal_stays_that_of_before_the_fault(view: TickView) -> None:
     """A series learns what lasts: half an hour into a fault, or while it warms up, that would be its normal."""
     sid = view.index.keys.index(KEYS[0])

@@ -13,8 +13,8 @@ from fabricscope.api.access.tokens import Scope
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from tests.servers.webhook import Answer
+from tests.unit.fabricscope.api.noc_browser import poor_contrasts
 from tests.unit.fabricscope.api.test_guard import PATH, ask, audited, create
-from tests.unit.fabricscope.api.test_noc_page import CONTRASTS, MINIMUM_CONTRAST
 from tests.unit.fabricscope.api.traffic import incident, publish_cluster
 from tests.unit.traffic import publish_incidents
 
@@ -38,7 +38,7 @@ async def test_a_person_logs_in_sees_the_incident_that_a_link_led_to_and_logs_ou
     link = f"{closed.url}/?since=1#i1"
     await page.goto(link)
     await expect(page).to_have_title("Log in – Fabricscope")
-    assert min(ratio for ratio, _ in await page.evaluate(CONTRASTS)) >= MINIMUM_CONTRAST
+    assert await poor_contrasts(page) == []
 
     for secret, words in (
         ("wrong", "This token is not known here, or it has expired."),

@@ -1,0 +1,47 @@
+// From the cause of an incident to its cost, and the findings that it explains and so suppresses.
+import { byId, setLines, setText } from "./dom.js";
+import { objectName, withNames } from "./names.js";
+import { ask, time } from "./wire.js";
+import { clock, count, lost } from "./words.js";
+
+const EFFECTS = 3;
+const SUPPRESSED = 3;
+
+export const explanationOf = (incident) => ask(`incidents/${encodeURIComponent(incident.id)}/explanation`);
+
+/** explanation: null while it is not there. */
+export function drawExplanation(incident, explanation) {
+  const gpus = explanation?.gpus ?? {};
+  setLines(byId("chain"), chain(incident, explanation, gpus));
+  const all = explanation?.findings ?? 0;
+  const shown = explanation?.suppressed.slice(0, all > SUPPRESSED ? SUPPRESSED - 1 : SUPPRESSED) ?? [];
+  byId("suppressed-title").hidden = all === 0;
+  setText(byId("suppressed-title"), `${count(all, "finding")} explained by it, and so no page`);
+  const more = all - shown.length;
+  setLines(byId("suppressed"), [...shown.map((one) => suppressed(one, gpus)), ...(more > 0 ? [`${more} more`] : [])]);
+}
+
+function chain(incident, explanation, gpus) {
+  const kind = incident.kind.replaceAll("_", " ");
+  const effects = (explanation?.effects ?? []).slice(0, EFFECTS);
+  const rest = (explanation?.effects.length ?? 0) - effects.length;
+  const { links, nodes, gpus: gpuCount, jobs } = incident.reaches;
+  return [
+    link("Cause", explanation ? `${kind}: ${explanation.cause}` : kind, objectName(incident.root.name, gpus)),
+    link("First symptom", withNames(incident.first_symptom, gpus)),
+    ...(effects.length ? [link("Then", ...effects.map(effect), ...(rest > 0 ? [`${count(rest, "more effect")}`] : []))] : []),
+    link("Reaches", `${count(gpuCount, "GPU")}, ${count(nodes, "node")}`, `${count(links, "link")}, ${count(jobs, "job")}`),
+    link("Cost so far", lost(incident.gpu_seconds)),
+  ];
+}
+
+const link = (title, ...lines) => [["b", title], ...lines.map((line) => ["span", line])];
+
+function effect(one) {
+  return `${clock(time(one, "onset"))} ${one.meaning} (${count(one.objects, "object")})`;
+}
+
+function suppressed(one, gpus) {
+  const over = one.cleared ? " ✓ over" : "";
+  return `${clock(time(one, "onset"))} ${objectName(one.object.name, gpus)} ${one.text}${over}`;
+}

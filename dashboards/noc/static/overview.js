@@ -1,0 +1,105 @@
+// The cluster at a glance: jobs and their pace, GPU time, traffic, targets. On a quiet wall this says what is healthy.
+import { byId, setLines } from "./dom.js";
+import { quantity } from "./quantities.js";
+import { ask, time } from "./wire.js";
+import { clock, count, lasted } from "./words.js";
+
+const LINES = 4; // of a card, so that the wall does not scroll
+const STATES = {
+  stalled: ["✖ stalled", "bad"],
+  slowed: ["▼ slowed", "bad"],
+  idle: ["■ idle", "partial"],
+  slow: ["▼ slow", "partial"],
+  unknown: ["? too few of its GPUs report", "partial"],
+  learning: ["… usual pace not known yet", ""],
+  normal: ["✓ as usual", "good"],
+};
+
+/** Asks for it and draws it. Resolves with the answer, null without one. */
+export async function refreshOverview() {
+  const seen = await ask("overview");
+  if (seen === null || seen.at === null) return seen;
+  byId("overview").hidden = false;
+  setLines(byId("pace"), pace(seen));
+  setLines(byId("gpu-time"), gpuTime(seen.gpu_hours));
+  setLines(byId("traffic"), seen.traffic.length ? seen.traffic.slice(0, LINES).map(tier) : ["no link is known"]);
+  setLines(byId("silent"), targets(seen));
+  return seen;
+}
+
+function pace({ jobs, jobs_running }) {
+  if (jobs_running === 0) return ["no job runs"];
+  const shown = jobs.slice(0, jobs_running > LINES ? LINES - 1 : LINES);
+  const more = jobs_running - shown.length;
+  const steady = jobs.slice(shown.length).every((job) => job.state === "normal") && jobs.length === jobs_running;
+  return [...shown.map(jobLine), ...(more ? [`${count(more, "more job")}${steady ? ", all as usual" : ""}`] : [])];
+}
+
+function jobLine(job) {
+  const [words, mood] = STATES[job.state] ?? [job.state, ""];
+  return [
+    ["span", `${job.name || "job"} ${job.job_id}`, "name"],
+    ["b", steps(job)],
+    ["span", words, mood],
+    ["span", `${count(job.gpus, "GPU")}${busy(job)}`, "small cut"],
+  ];
+}
+
+const busy = ({ work, usual }) => (work === null || usual === null ? "" : `, busy ${quantity(work, "ratio")} of ${quantity(usual, "ratio")}`);
+
+/** Work is what the GPUs do of what they could. A step of the same work takes as much longer as there is less of it. */
+function steps({ work, usual }) {
+  if (work === null) return "work unknown";
+  if (usual === null) return `work ${quantity(work, "ratio")}`;
+  const share = `${Math.round((100 * work) / usual)} %`;
+  return work > 0 && usual / work >= 1.05 ? `${share}, steps ×${(usual / work).toFixed(usual / work < 10 ? 1 : 0)}` : share;
+}
+
+function gpuTime({ since, watched, lost }) {
+  const causes = Object.entries(lost).sort(([, one], [, other]) => other - one);
+  const sum = causes.reduce((total, [, hours]) => total + hours, 0);
+  const share = watched > 0 ? ` (${quantity(sum / watched, "ratio")})` : "";
+  return [
+    [["b", hours(watched)], ["span", `watched since ${clock(Date.parse(since)).slice(0, 5)}`, "small"]],
+    [["b", `${hours(sum)}${share}`], ["span", "lost", "small"]],
+    ...causes.slice(0, LINES - 2).map(([cause, of]) => [["span", hours(of)], ["span", `to ${cause.replaceAll("_", " ")}`, "small"]]),
+  ];
+}
+
+const hours = (value) => `${value.toFixed(value < 100 ? 2 : 0)} GPU-h`;
+
+function tier({ tier, links, measured, used_bits_per_second: used, rated_bits_per_second: rated }) {
+  const name = ["span", tier];
+  if (!measured) return [name, ["span", `${count(links, "link")}, no traffic known`, "small"]];
+  const part = measured < links ? `, ${measured} of ${links} links` : `, ${count(links, "link")}`;
+  return [
+    name,
+    ["meter", "", "", { min: 0, max: 1, value: used / rated }],
+    ["b", quantity(used / rated, "ratio")],
+    ["span", `${ofRated(used, rated)}${part}`, "small cut"],
+  ];
+}
+
+/** ``10.7 of 51.2 Tbit/s``, ``800 Gbit/s of 3.2 Tbit/s``. */
+function ofRated(used, rated) {
+  const [value, unit] = quantity(used, "bits/s").split(" ");
+  const most = quantity(rated, "bits/s");
+  return `${most.endsWith(` ${unit}`) ? value : `${value} ${unit}`} of ${most}`;
+}
+
+function targets({ at, silent, silent_targets }) {
+  if (silent_targets === 0) return [[["span", "✓ all answer", "good"]]];
+  const shown = silent.slice(0, silent_targets > LINES - 1 ? LINES - 2 : LINES - 1);
+  const more = silent_targets - shown.length;
+  return [
+    [["span", `✖ ${count(silent_targets, "target")} silent`, "bad"]],
+    ...shown.map((one) => [["span", one.target, "grow"], ["span", gap(one, at), "small"]]),
+    ...(more ? [`${more} more`] : []),
+  ];
+}
+
+function gap(silent, at) {
+  const since = time(silent, "since");
+  const reason = silent.reason ? `${silent.reason.replaceAll("_", " ")}, ` : "";
+  return `${reason}since ${clock(since)} (${lasted(Math.max(0, Date.parse(at) - since) / 1e3)})`;
+}
