@@ -24,15 +24,8 @@ log = structlog.get_logger(__name__)
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 OPEN = frozenset(
     {
-        "/-/healthy",
-        "/-/ready",
-        "/login",
-        "/login.css",
-        "/login.js",
-        "/noc.css",
-        "/theme.css",
-        "/theme.js",
-        "/favicon.svg",
+        *("/-/healthy", "/-/ready", "/login", "/login.css", "/login.js"),
+        *("/noc.css", "/theme.css", "/theme.js", "/favicon.svg"),
     }
 )
 """What everybody may read, everywhere: what probes ask, and the page where a person logs in."""
