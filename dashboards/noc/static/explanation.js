@@ -38,10 +38,10 @@ function chain(incident, explanation, gpus) {
 const link = (title, ...lines) => [["b", title], ...lines.map((line) => ["span", line])];
 
 function effect(one) {
-  return `${clock(time(one, "onset"))} ${one.meaning} (${count(one.objects, "object")})`;
+  return `${clock(time(one.onset))} ${one.meaning} (${count(one.objects, "object")})`;
 }
 
 function suppressed(one, gpus) {
   const over = one.cleared ? " ✓ over" : "";
-  return `${clock(time(one, "onset"))} ${objectName(one.object.name, gpus)} ${one.text}${over}`;
+  return `${clock(time(one.onset))} ${objectName(one.object.name, gpus)} ${one.text}${over}`;
 }

@@ -99,7 +99,7 @@ function targets({ at, silent, silent_targets }) {
 }
 
 function gap(silent, at) {
-  const since = time(silent, "since");
+  const since = time(silent.since);
   const reason = silent.reason ? `${silent.reason.replaceAll("_", " ")}, ` : "";
   return `${reason}since ${clock(since)} (${lasted(Math.max(0, Date.parse(at) - since) / 1e3)})`;
 }

@@ -28,7 +28,7 @@ function draw() {
   const known = of === incident.id ? explanation : null;
   const onset = incident.onset / 1e3;
   // What it explains may have begun earlier than what speaks for its cause: that is not normal either.
-  const began = Math.min(onset, ...(known?.effects ?? []).map((effect) => time(effect, "onset") / 1e3));
+  const began = Math.min(onset, ...(known?.effects ?? []).map((effect) => time(effect.onset) / 1e3));
   const drawings = plots.map((plot) => {
     const worse = known?.worse[incident.evidence.findIndex((one) => one.series === plot.series)];
     return { plot, onset, began, before: range(plot, began), worse, gpus: known?.gpus ?? {} };

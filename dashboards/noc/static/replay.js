@@ -15,7 +15,7 @@ export function offerReplays(replays) {
   offered = key;
   const select = byId("replay-of");
   const chosen = select.value;
-  select.replaceChildren(new Option("live", ""), ...replays.map((one) => new Option(`replay of ${one.recording}, run at ${clock(time(one, "ended"))}`, one.id)));
+  select.replaceChildren(new Option("live", ""), ...replays.map((one) => new Option(`replay of ${one.recording}, run at ${clock(time(one.ended))}`, one.id)));
   select.value = replays.some((one) => one.id === chosen) ? chosen : "";
   byId("replay").hidden = replays.length === 0 && shown === null;
 }
@@ -43,8 +43,7 @@ async function choose(id) {
 }
 
 async function load(id) {
-  const replay = await ask(`replays/${encodeURIComponent(id)}`);
-  const found = Array.isArray(replay?.incidents) ? replay.incidents : await ask(`replays/${encodeURIComponent(id)}/incidents`);
+  const found = await ask(`replays/${encodeURIComponent(id)}/incidents`);
   if (found === null) return null;
   const incidents = found.map(read);
   const times = incidents.flatMap(({ onset, opened, updated }) => [onset, opened, updated]);

@@ -41,9 +41,10 @@ def lists(*statuses: int, example: Sequence[object] = ()) -> dict[int | str, dic
     return {200: {"headers": LINK, "content": content}, **NOT_MODIFIED, **may_answer(422, *statuses)}
 
 
-def shows(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Of one that answers with one thing, or all."""
-    return {**NOT_MODIFIED, **may_answer(422, *statuses)}
+def shows(*statuses: int, example: object = None) -> dict[int | str, dict[str, Any]]:
+    """Of one that answers with one thing, or all. example: where its type has none."""
+    content = {"application/json": {"example": example}} if example else {}
+    return {200: {"content": content}, **NOT_MODIFIED, **may_answer(422, *statuses)}
 
 
 def texts(example: str, *statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
+from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.faults import Fault, faults
-from fabricscope.api.wall.overview import moment
 from fabricscope.api.wall.plan import Fabric, Group, Plan, Scope
 from fabricscope.api.wall.traffic import Load, Traffic
 from telemetry.incidents import Severity
@@ -60,7 +59,7 @@ class Unhealthy:
     name: str
     gpu_index: int | None
     text: str
-    onset: datetime
+    onset: Instant
     is_root: bool
     incident: str
     severity: Severity | None
@@ -152,7 +151,7 @@ def _unhealthy(fault: Fault, boxes: list[str], indices: Mapping[str, int]) -> Un
         name=fault.object.name,
         gpu_index=indices.get(fault.object.name) if fault.object.kind is ObjectKind.GPU else None,
         text=fault.text,
-        onset=moment(fault.onset_ns),
+        onset=rfc3339(fault.onset_ns),
         is_root=fault.is_root,
         incident=fault.incident,
         severity=fault.severity,

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
+from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import Side, worse_side
 from fabricscope.api.wall.faults import describe
-from fabricscope.api.wall.overview import moment
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident
 from telemetry.kinds import finding_kinds, incident_kinds
@@ -23,7 +22,7 @@ class Suppressed:
 
     object: ObjectRef
     text: str
-    onset: datetime
+    onset: Instant
     cleared: bool
 
 
@@ -33,7 +32,7 @@ class Effect:
 
     meaning: str
     objects: int
-    onset: datetime
+    onset: Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,11 @@ def _effects(found: Iterable[Finding]) -> list[Effect]:
         meaning = finding_kinds()[one.kind].meaning
         first.setdefault(meaning, one.onset_ns)
         objects.setdefault(meaning, set()).add(one.object)
-    return [Effect(meaning, len(objects[meaning]), moment(at_ns)) for meaning, at_ns in first.items()]
+    return [Effect(meaning, len(objects[meaning]), rfc3339(at_ns)) for meaning, at_ns in first.items()]
 
 
 def _suppressed(one: Finding) -> Suppressed:
-    return Suppressed(one.object, describe(one), moment(one.onset_ns), one.state is FindingState.CLEARED)
+    return Suppressed(one.object, describe(one), rfc3339(one.onset_ns), one.state is FindingState.CLEARED)
 
 
 def _indices(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> dict[str, int]:

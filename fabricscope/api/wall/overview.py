@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
-from common.units import NS_PER_US
+from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.read_model import ReadModel, TargetStatus
 from fabricscope.api.replays import Replay, ReplayState
 from fabricscope.api.wall.pace import Pace, gpus_of
@@ -16,7 +15,6 @@ from telemetry.topology import Gpu, Job, Link
 
 JOBS_SHOWN, SILENT_SHOWN = 12, 12
 SLOW_BELOW = 0.92  # of the usual pace: as for a job that is a little low, docs/detection.md, Jobs
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WAITING = {
     FindingKind.JOB_STALLED: "stalled",
     FindingKind.JOB_SLOWED: "slowed",
@@ -49,7 +47,7 @@ class JobPace:
     user: str
     nodes: int
     gpus: int
-    started: datetime | None
+    started: Instant | None
     state: JobState
     work: float | None
     usual: float | None
@@ -59,7 +57,7 @@ class JobPace:
 class GpuHours:
     """Of running jobs since ``since``: midnight UTC, or later where nothing is known of before. lost: by cause."""
 
-    since: datetime
+    since: Instant
     watched: float
     lost: dict[str, float]
 
@@ -82,7 +80,7 @@ class SilentTarget:
     target: str
     device: str
     reason: str | None
-    since: datetime
+    since: Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class EndedReplay:
 
     id: str
     recording: str
-    ended: datetime
+    ended: Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class Overview:
     replays: those that are done, newest first.
     """
 
-    at: datetime | None
+    at: Instant | None
     jobs_running: int
     jobs: list[JobPace]
     gpu_hours: GpuHours
@@ -110,10 +108,6 @@ class Overview:
     silent_targets: int
     silent: list[SilentTarget]
     replays: list[EndedReplay]
-
-
-def moment(time_ns: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=time_ns // NS_PER_US)
 
 
 def overview(model: ReadModel, silent: Sequence[TargetStatus], replays: Sequence[Replay] = ()) -> Overview:
@@ -124,15 +118,17 @@ def overview(model: ReadModel, silent: Sequence[TargetStatus], replays: Sequence
     since = {status.target: model.silent_since_ns.get(status.target, status.collected_ns) for status in silent}
     longest = sorted(silent, key=lambda status: (since[status.target], status.target))[:SILENT_SHOWN]
     return Overview(
-        at=moment(model.newest_ns) if model.newest_ns else None,
+        at=rfc3339(model.newest_ns) if model.newest_ns else None,
         jobs_running=len(jobs),
         jobs=jobs[:JOBS_SHOWN],
-        gpu_hours=GpuHours(moment(time.since_ns), time.watched_s / 3600, lost),
+        gpu_hours=GpuHours(rfc3339(time.since_ns), time.watched_s / 3600, lost),
         traffic=_traffic(model.fabric(), model.traffic()),
         silent_targets=len(silent),
-        silent=[SilentTarget(one.target, one.device, one.reason, moment(since[one.target])) for one in longest],
+        silent=[SilentTarget(one.target, one.device, one.reason, rfc3339(since[one.target])) for one in longest],
         replays=[
-            EndedReplay(one.id, one.recording, moment(one.ended_ns)) for one in replays if one.state is ReplayState.DONE
+            EndedReplay(one.id, one.recording, rfc3339(one.ended_ns))
+            for one in replays
+            if one.state is ReplayState.DONE
         ],
     )
 
@@ -148,7 +144,7 @@ def _paces(model: ReadModel) -> Iterable[JobPace]:
             pace = Pace(found.evidence[0].value if pace.now is None else pace.now, found.evidence[0].normal)
         yield JobPace(
             *(job.job_id, job.name, job.user, len(job.nodes), len(gpus[job.job_id])),
-            started=moment(job.started_ns) if job.started_ns else None,
+            started=rfc3339(job.started_ns) if job.started_ns else None,
             state=_state(pace, found),
             work=pace.now,
             usual=pace.usual,

@@ -123,16 +123,16 @@ async def test_it_writes_values_as_the_other_outputs_do(api, browser):
     assert written == [text for *_, text in READ]
 
 
-async def test_it_reads_times_as_texts_and_as_nanoseconds(api, browser):
+async def test_it_reads_times_to_the_millisecond(api, browser):
     page, _ = await open_page(browser, api.url)
     read = await page.evaluate(
-        """async (records) => {
+        """async (texts) => {
           const { time } = await import("/wire.js");
-          return records.map((record) => time(record, "onset"));
+          return texts.map(time);
         }""",
-        [{"onset_ns": NOON_NS}, {"onset": "2023-11-15T12:00:00Z"}, {"onset_ns": 0}, {"onset": None}],
+        ["2023-11-15T12:00:00Z", "2023-11-15T12:00:00.250000001Z", None],
     )
-    assert read == [NOON_NS / 1e6, NOON_NS / 1e6, None, None]
+    assert read == [NOON_NS / 1e6, NOON_NS / 1e6 + 250, None]
 
 
 async def test_without_incidents_all_is_quiet(api, bus, browser):

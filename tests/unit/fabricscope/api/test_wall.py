@@ -8,10 +8,11 @@ import pytest
 from bus.base import Record
 from fabricscope.api.data_state import silent
 from fabricscope.api.history import History
+from fabricscope.api.instants import rfc3339
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.gpu_time import DAY_NS, GpuTimeToday
 from fabricscope.api.wall.newest import NewestSamples
-from fabricscope.api.wall.overview import JobState, moment, overview
+from fabricscope.api.wall.overview import JobState, overview
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
@@ -90,8 +91,8 @@ def test_a_target_is_silent_since_its_last_answer(model):
     take(model, silent_round("gnmi/leaf2", "leaf2", 0, later))
     found = overview(model, silent(list(model.targets.values()), later))
     assert [(one.target, one.reason, one.since) for one in found.silent] == [
-        ("gnmi/leaf1", "timeout", moment(NOON_NS)),
-        ("gnmi/leaf2", "timeout", moment(later)),  # it has never answered
+        ("gnmi/leaf1", "timeout", rfc3339(NOON_NS)),
+        ("gnmi/leaf2", "timeout", rfc3339(later)),  # it has never answered
     ]
     take(model, leaf_round(1, 9, later))
     assert [one.target for one in overview(model, silent(list(model.targets.values()), later)).silent] == ["gnmi/leaf2"]

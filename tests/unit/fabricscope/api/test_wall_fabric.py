@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from fabricscope.api.history import History
+from fabricscope.api.instants import rfc3339
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import worse_side
 from fabricscope.api.wall.drawing import drawing
@@ -114,7 +115,7 @@ def test_an_incident_is_explained_from_its_cause_to_its_effects(model):
     }
     found = explain(model, replace(incident(), findings=("f1", "f2", "f3", "forgotten")))
     assert found.cause == "a host pauses its leaf port (PCIe stall, injected storm)"
-    assert [(effect.objects, effect.onset.second) for effect in found.effects] == [(2, 5), (1, 6)]
+    assert [(effect.objects, effect.onset) for effect in found.effects] == [(2, rfc3339(5 * NS)), (1, rfc3339(6 * NS))]
     assert (found.findings, [one.object.name for one in found.suppressed]) == (
         *(4, ["leaf1/Ethernet0", "node1/GPU-1-1", "leaf1/Ethernet4"]),
     )
