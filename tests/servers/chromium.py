@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from playwright.async_api import Browser, async_playwright
@@ -12,8 +13,9 @@ _QUIET = (
 )
 
 
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
+@asynccontextmanager
+async def launched_chromium() -> AsyncIterator[Browser]:
+    """RuntimeError when there is none."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         raise RuntimeError("no Chromium: apt-get install chromium")
@@ -21,3 +23,9 @@ async def browser() -> AsyncIterator[Browser]:
         chromium = await playwright.chromium.launch(executable_path=path, args=list(_QUIET))
         yield chromium
         await chromium.close()
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    async with launched_chromium() as chromium:
+        yield chromium

@@ -59,11 +59,17 @@ class Prometheus(HttpServer):
         times = {"start": f"{start_s:.3f}", "end": f"{end_s:.3f}", "step": f"{step_s:.3f}"}
         return self._ask("query_range", {"query": expression} | times)
 
+    def label_values(self, selector: str, label: str) -> list[str]:
+        """The values of a label on the series of a selector."""
+        return list(self._data(f"label/{label}/values", {"match[]": selector}))
+
     def _ask(self, what: str, arguments: dict[str, str]) -> list[dict[str, Any]]:
+        return list(self._data(what, arguments)["result"])
+
+    def _data(self, what: str, arguments: dict[str, str]) -> Any:
         url = f"{self.url}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
         with urllib.request.urlopen(url, timeout=30) as answer:
-            result: list[dict[str, Any]] = json.load(answer)["data"]["result"]
-        return result
+            return json.load(answer)["data"]
 
 
 @pytest.fixture
