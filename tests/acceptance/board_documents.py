@@ -58,9 +58,10 @@ def board_document(board: Mapping[str, Any], prometheus: Prometheus, shown: Rang
 def variable_values(
     prometheus: Prometheus, query: str, regex: str = "", at_s: float | None = None
 ) -> list[tuple[str, str]]:
-    """Values of a variable and their texts, sorted by text, for ``label_values(selector, label)`` or ``query_result(expression)``.
+    """Values of a variable and their texts, sorted by text.
 
-    regex: Grafana's, which takes value and text out of what the query gave.
+    query: ``label_values(selector, label)`` or ``query_result(expression)``; ValueError else. regex: Grafana's, which
+    takes value and text out of what the query gave.
     """
     if match := re.fullmatch(r"query_result\((.+)\)", query):
         found = [_line(series) for series in prometheus.query(match[1], at_s)]

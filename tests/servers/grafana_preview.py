@@ -15,6 +15,7 @@ from playwright.async_api import Browser, ConsoleMessage, Page, Route
 
 WIDTH_PX = 1920
 HEIGHT_PX = 1080
+_VIEWPORT_PX = 8000  # higher than any board: a table draws no rows that are out of sight
 _HERE = Path(__file__).parent / "grafana_preview"
 _INSTALLED = Path(__file__).parents[2] / "build" / "grafana-preview"
 _ORIGIN = "http://board.invalid"
@@ -32,9 +33,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A text that does not fit where it stands. part: ``title``, ``legend`` (a series' name) or ``body``."""
+    """A text that does not fit where it stands.
+
+    part: ``title``, ``legend`` (a series' name) or ``body``. side: ``width`` or ``height``.
+    """
 
     part: str
+    side: str
     text: str
 
 
@@ -66,7 +71,10 @@ class DrawnPanel:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A board as it was drawn. complaints: errors of the page and its console. requests: those beyond the page's own files."""
+    """A board as it was drawn.
+
+    complaints: errors of the page and its console. requests: those beyond the page's own files.
+    """
 
     picture: Path
     panels: list[DrawnPanel]
@@ -104,7 +112,7 @@ class BoardPage:
     @classmethod
     async def open(cls, browser: Browser, folder: Path) -> "BoardPage":
         """folder: from ``bundle_page``."""
-        page = await browser.new_page(viewport={"width": WIDTH_PX, "height": HEIGHT_PX})
+        page = await browser.new_page(viewport={"width": WIDTH_PX, "height": _VIEWPORT_PX})
         opened = cls(page, folder)
         page.on("pageerror", lambda error: opened._complaints.append(str(error)))
         page.on("console", opened._listen)
@@ -116,7 +124,8 @@ class BoardPage:
         """Draws one document (``BoardDocument`` in ``page/document.ts``), and writes it to ``picture`` as PNG."""
         report = await self._page.evaluate("given => window.drawBoard(given)", dict(document))
         picture.parent.mkdir(parents=True, exist_ok=True)
-        await self._page.screenshot(path=picture, full_page=True)
+        height = max(HEIGHT_PX, report["height"])
+        await self._page.screenshot(path=picture, clip={"x": 0, "y": 0, "width": WIDTH_PX, "height": height})
         complaints, self._complaints = self._complaints, []
         requests, self._requests = self._requests, []
         return Drawing(picture, [_panel(one) for one in report["panels"]], _links(report), complaints, requests)

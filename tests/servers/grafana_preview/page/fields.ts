@@ -5,11 +5,14 @@ import {
   displayNameOverrideProcessor,
   FieldConfigOptionsRegistry,
   type FieldConfigPropertyItem,
+  type FieldConfigSource,
   type GrafanaTheme2,
   identityOverrideProcessor,
   type InterpolateFunction,
   standardTransformers,
   standardTransformersRegistry,
+  type ThresholdsConfig,
+  ThresholdsMode,
   transformDataFrame,
 } from '@grafana/data';
 import { lastValueFrom } from 'rxjs';
@@ -20,6 +23,13 @@ const STANDARD = [
   'unit', 'min', 'max', 'fieldMinMax', 'decimals', 'noValue', 'thresholds', 'mappings', 'links', 'color', 'filterable',
 ];
 
+const UNTOUCHED: ThresholdsConfig = {
+  mode: ThresholdsMode.Absolute,
+  steps: [
+    { value: -Infinity, color: 'green' },
+    { value: 80, color: 'red' },
+  ],
+};
 const REPLACED = 'displayMode'; // what cellOptions was once called: Grafana drops it when it loads a board
 
 standardTransformersRegistry.setInit(() => {
@@ -46,12 +56,24 @@ export async function configured(
     standardTransformersRegistry.get(id); // throws with the name of one that is not there
   }
   const data = await lastValueFrom(transformDataFrame(transformations, frames, { interpolate: replaceVariables }));
-  const fieldConfig = structuredClone(panel.fieldConfig);
-  fieldConfig.overrides ??= [];
+  const fieldConfig = withThresholds(panel.fieldConfig);
   const fieldConfigRegistry = registryFor(panel);
   const applied = applyFieldOverrides({ data, fieldConfig, fieldConfigRegistry, replaceVariables, theme, timeZone: TIME_ZONE });
   cacheFieldDisplayNames(applied); // the table looks for its headings there, and nowhere else
   return applied;
+}
+
+/** Grafana's thresholds where a board has none. The first begins at minus infinity, which JSON cannot say. */
+function withThresholds({ defaults, overrides = [] }: FieldConfigSource): FieldConfigSource {
+  const lowest = (thresholds: ThresholdsConfig = UNTOUCHED) =>
+    ({ ...thresholds, steps: thresholds.steps.map((step) => ({ ...step, value: step.value ?? -Infinity })) });
+  return {
+    defaults: { ...defaults, thresholds: lowest(defaults.thresholds) },
+    overrides: overrides.map((rule) => ({
+      ...rule,
+      properties: rule.properties.map((one) => (one.id === 'thresholds' ? { ...one, value: lowest(one.value) } : one)),
+    })),
+  };
 }
 
 /** Grafana's standard options, and those of the panel's own plugin that its JSON sets. */

@@ -8,9 +8,10 @@ interface Link {
   address: string;
 }
 
-/** A text that does not fit where it stands. part: its panel's `title`, a name in its `legend`, or its `body`. */
+/** A text that does not fit where it stands. part: its panel's `title`, a name in its `legend`, or its `body`. side: `width` or `height`. */
 interface Cut {
   part: string;
+  side: string;
   text: string;
 }
 
@@ -31,6 +32,7 @@ interface PanelReport {
 
 /** What a test asks of a board that was drawn; `Drawing` in `tests/servers/grafana_preview.py` says what it means. */
 export interface Report {
+  height: number;
   links: Link[];
   panels: PanelReport[];
 }
@@ -42,6 +44,7 @@ const READABLE = 0.7; // of a text's height
 
 export function reportOf(document: BoardDocument, prepared: Prepared[], replaceVariables: InterpolateFunction): Report {
   return {
+    height: window.document.getElementById('board')!.scrollHeight,
     links: linksOf(document.board.links, replaceVariables),
     panels: prepared.map((one) => panelReport(one, replaceVariables)),
   };
@@ -107,27 +110,30 @@ function cutTexts(root: HTMLElement): Cut[] {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement!;
     const text = node.textContent?.trim() ?? '';
-    if (text && element.checkVisibility() && isCut(node, root)) {
+    const side = text && element.checkVisibility() ? cutSide(node, root) : undefined;
+    if (side) {
       const part = element.closest(NAME) ? 'legend' : element.closest(TITLE) ? 'title' : 'body';
-      found.push({ part, text });
+      found.push({ part, side, text });
     }
   }
   return found;
 }
 
-/** Whether some box around a text hides a part of its width, or too much of its height. */
-function isCut(text: Node, root: HTMLElement): boolean {
+/** Where some box around a text hides a part of its width, or too much of its height. */
+function cutSide(text: Node, root: HTMLElement): string | undefined {
   const range = window.document.createRange();
   range.selectNodeContents(text);
   const { left, right, top, bottom } = range.getBoundingClientRect();
   for (let box = text.parentElement; box && box !== root.parentElement; box = box.parentElement) {
     if (box === root || getComputedStyle(box).overflowX !== 'visible') {
       const clip = box.getBoundingClientRect();
-      const seen = Math.min(bottom, clip.bottom) - Math.max(top, clip.top);
-      if (left < clip.left - 1 || right > clip.right + 1 || seen < READABLE * (bottom - top)) {
-        return true;
+      if (left < clip.left - 1 || right > clip.right + 1) {
+        return 'width';
+      }
+      if (Math.min(bottom, clip.bottom) - Math.max(top, clip.top) < READABLE * (bottom - top)) {
+        return 'height';
       }
     }
   }
-  return false;
+  return undefined;
 }

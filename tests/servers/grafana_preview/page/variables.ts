@@ -1,4 +1,4 @@
-import { type DisplayValue, type Field, type DataFrame, getFieldDisplayName, type InterpolateFunction } from '@grafana/data';
+import { type DataFrame, type DisplayValue, type Field, getFieldDisplayName, getFieldDisplayValuesProxy, type InterpolateFunction } from '@grafana/data';
 import type { BoardDocument } from './document';
 
 interface DataContext {
@@ -47,11 +47,12 @@ function valueOf(name: string, context?: DataContext): string | undefined {
   if (label) {
     return field.labels?.[label[1] ?? label[2]];
   }
-  const column = /^__data\.fields\.(\w+)$|^__data\.fields\["(.+)"\]$/.exec(name);
+  const column = /^__data\.fields(?:\.(\w+)|\["(.+)"\])(?:\.(text|numeric))?$/.exec(name);
   if (column) {
-    const wanted = column[1] ?? column[2];
-    const found = frame.fields.find((one) => one.name === wanted || getFieldDisplayName(one, frame, data) === wanted);
-    return found === undefined || context.rowIndex === undefined ? undefined : shown(found, context.rowIndex);
+    // The formatted text, not the raw value: Grafana has no other.
+    const cells = context.rowIndex === undefined ? {} : getFieldDisplayValuesProxy({ frame, rowIndex: context.rowIndex });
+    const cell = cells[column[1] ?? column[2]];
+    return cell === undefined ? undefined : String(column[3] ? cell[column[3] as 'text' | 'numeric'] : cell);
   }
   switch (name) {
     case '__field.name':
