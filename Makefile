@@ -23,7 +23,7 @@ $(READY): requirements-dev.lock pyproject.toml
 	@$(BIN)/python -m simulator.warm_up
 	touch $@
 
-$(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/pom.xml tests/servers/*/go.* tests/servers/packages.sh)
+$(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/package-lock.json tests/servers/*/pom.xml tests/servers/*/go.* tests/servers/packages.sh)
 	mkdir -p build
 	PYTHON=$(PYTHON) bash tests/servers/packages.sh
 	for script in tests/servers/*/install.sh; do bash $$script || exit 1; done

@@ -1,21 +1,33 @@
-"""What is wrong with a board that was drawn: what its reader would stumble over, as sentences."""
+"""Boards drawn by Grafana's own code, and what their readers would stumble over."""
 
 import re
 from collections.abc import Container, Iterator, Mapping
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.servers.grafana_preview import Drawing, DrawnPanel, Link
+from tests.servers.chromium import launched_chromium
+from tests.servers.grafana_preview import BoardPage, Drawing, DrawnPanel, Link
 
-LEGEND_SHARE_MAX = 0.25  # of its panel: more, and there is no room for the lines
+LEGEND_SHARE_MAX = 0.27  # of its panel: more, and there is no room for the lines
 REGIONS_MAX = 3  # annotations over each other: each covers a tenth of the lines below it
 _NO_VALUE = "No data"  # what Grafana writes when a board does not say what
 _PROMISE = re.compile(r"\b(\d+) (?:at most|\w*est|worst|most)\b|\b(?:\w*est|worst) (\d+)\b")
 
 
+async def draw_boards(
+    documents: Mapping[str, Mapping[str, Any]], page_folder: Path, pictures: Path
+) -> dict[str, list[str]]:
+    """What is wrong with each of the documents (``board_document``), by uid. Writes ``<uid>.png`` to ``pictures``."""
+    async with launched_chromium() as browser:
+        page = await BoardPage.open(browser, page_folder)
+        drawings = {uid: await page.draw(one, pictures / f"{uid}.png") for uid, one in documents.items()}
+    return {uid: faults(drawing, documents[uid], documents) for uid, drawing in drawings.items()}
+
+
 def faults(drawing: Drawing, document: Mapping[str, Any], boards: Container[str]) -> list[str]:
-    """Empty when all is well. document: what was drawn. boards: uids that a link may lead to."""
+    """Sentences; none when all is well. document: what was drawn. boards: uids that a link may lead to."""
     uid = document["board"]["uid"]
     found = [f"the page complains: {one}" for one in drawing.complaints]
     found += [f"the page asks for {one}" for one in drawing.requests]

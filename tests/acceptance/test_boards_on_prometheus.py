@@ -6,6 +6,7 @@ target from an address without a listener, a change from the command line, and w
 ``made_series.py``. Prometheus scrapes the stages.
 """
 
+import asyncio
 import json
 import re
 import subprocess
@@ -16,6 +17,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -32,8 +34,11 @@ from ingest.collectors.exposition.decode import body as pages
 from ingest.collectors.gnmi.decode import decoder as gnmi
 from telemetry.catalogue import Kind, metrics
 from tests.acceptance import made_series
+from tests.acceptance.board_documents import Range, board_document
+from tests.acceptance.drawn_boards import draw_boards
 from tests.acceptance.lab import Program
 from tests.acceptance.made_series import MadeSeries
+from tests.servers.grafana_preview import bundle_page
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 from tests.unit.dashboards.test_boards import without_macros
@@ -47,6 +52,10 @@ STAGES = ("ingest", "analytics", "export", "api")
 CHANGE = ["change", "add", "firmware", "device:node2", "--lasts", "20s"]
 DEADLINE_S = 150.0
 LINES_MAX = 10
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "build" / "pictures" / "boards"
+PROVISIONED = {path.stem: path for path in sorted((ROOT / "deploy" / "grafana" / "dashboards").glob("*.json"))}
+DRAWN_S = 120.0
 BOARDS = {board.uid: render_board(board) for board in ALL}
 QUERIES = [
     pytest.param(target["expr"], id=f"{uid}-{panel['id']}{target['refId']}")
@@ -233,3 +242,21 @@ def test_prometheus_scrapes_the_stages(running: Running):
     answer = f'count(up{{job="fabricscope"}} == 1) == {len(running.ports)}'
     running.wait_for(lambda: running.prometheus.query(answer), answer)
     assert running.prometheus.query('{job="fabricscope",__name__=~"fabricscope_.+|process_.+|python_.+"}')
+
+
+@pytest.fixture(scope="module")
+def drawn(running: Running, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is wrong with each board as Grafana's own code draws it; the pictures stay in ``build/pictures/boards``."""
+    for query in QUERIES:
+        expression = without_macros(str(query.values[0]))
+        running.wait_for(partial(running.prometheus.query, expression), expression)
+    now_s = time.time()
+    shown = Range(now_s - DRAWN_S, now_s, INTERVAL_S)
+    boards = {uid: json.loads(path.read_text()) for uid, path in PROVISIONED.items()}
+    documents = {uid: board_document(board, running.prometheus, shown) for uid, board in boards.items()}
+    return asyncio.run(draw_boards(documents, bundle_page(tmp_path_factory.mktemp("page")), PICTURES))
+
+
+@pytest.mark.parametrize("uid", PROVISIONED)
+def test_a_board_that_is_drawn_has_no_fault(drawn: dict[str, list[str]], uid: str):
+    assert drawn[uid] == []
