@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from common.units import seconds
 from tests.servers.prometheus import Prometheus
 
 ALL_VALUE = "$__all"  # how Grafana writes All into an address
@@ -152,7 +153,9 @@ def _ask(
 def _annotation(
     annotation: Mapping[str, Any], prometheus: Prometheus, shown: Range, expand: Callable[[str], str]
 ) -> dict[str, Any]:
-    """Samples without a gap are one region, as in Grafana."""
+    """Asked at the step of its own; samples that are a step apart are one region, as in Grafana."""
+    own_step_s = round(seconds(annotation.get("step") or "1m"))
+    shown = replace(shown, step_s=max(own_step_s, shown.step_s)).aligned()
     series = prometheus.query_range(expand(annotation["expr"]), shown.start_s, shown.end_s, shown.step_s)
     regions = [
         {

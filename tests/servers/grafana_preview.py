@@ -91,7 +91,7 @@ def bundle_page(folder: Path) -> Path:
     command = [
         *(str(esbuild), str(_HERE / "page" / "main.tsx"), f"--outdir={folder}", "--bundle", "--minify"),
         *("--format=iife", "--jsx=automatic", '--define:process.env.NODE_ENV="production"', "--loader:.ttf=empty"),
-        "--log-level=error",
+        *(f"--alias:monaco-editor={_HERE / 'page' / 'absent.cjs'}", "--log-level=error"),
     ]
     environment = os.environ | {"NODE_PATH": str(_INSTALLED / "node_modules")}
     bundled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

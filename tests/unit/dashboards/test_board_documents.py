@@ -11,10 +11,12 @@ GPU = 'label_replace(label_replace(vector(7), "gpu", "GPU-1", "", ""), "index", 
 
 
 def board(
-    *targets: dict[str, Any], variables: list[dict[str, Any]] | None = None, annotation: str = ""
+    *targets: dict[str, Any], variables: list[dict[str, Any]] | None = None, annotation: str = "", step: str = "10s"
 ) -> dict[str, Any]:
     panel = {"id": 4, "targets": [{"refId": "A", **target} for target in targets]}
-    events = [{"name": "events", "iconColor": "red", "expr": annotation, "titleFormat": "{{gpu}} at work"}]
+    events = [
+        {"name": "events", "iconColor": "red", "expr": annotation, "titleFormat": "{{gpu}} at work", "step": step}
+    ]
     return {"panels": [panel], "templating": {"list": variables or []}, "annotations": {"list": events}}
 
 
@@ -98,3 +100,13 @@ def test_samples_of_an_annotation_without_a_gap_are_one_region(prometheus):
         (60_000, 80_000, "GPU-1 at work"),
         (120_000, 120_000, "GPU-1 at work"),
     ]
+
+
+def test_an_annotation_is_asked_at_its_own_step(prometheus):
+    """A sample that is alone at that step is a moment, however many there are between."""
+    given = board(annotation="vector(time()) % 60 < 30", step="1m")
+    (annotation,) = board_document(given, prometheus, SHOWN)["annotations"]
+    assert [region["toMs"] - region["fromMs"] for region in annotation["regions"]] == [120_000]
+    given = board(annotation="vector(time()) % 120 < 30", step="1m")
+    (annotation,) = board_document(given, prometheus, SHOWN)["annotations"]
+    assert [region["toMs"] - region["fromMs"] for region in annotation["regions"]] == [0, 0]

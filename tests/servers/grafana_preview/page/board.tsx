@@ -37,7 +37,14 @@ export function Board({ document, prepared, width, theme, replaceVariables }: Bo
       {prepared.map((one) => (
         <Placed key={one.panel.id} prepared={one} title={replaceVariables(one.panel.title, {}, 'text')} width={width}>
           {(inside) => (
-            <Contents {...one} {...inside} annotations={document.annotations} range={range} theme={theme} replaceVariables={replaceVariables} />
+            <Contents
+              {...one}
+              {...inside}
+              annotations={document.annotations}
+              range={range}
+              theme={theme}
+              replaceVariables={replaceVariables}
+            />
           )}
         </Placed>
       ))}

@@ -42,7 +42,10 @@ export interface Annotation {
   regions: Array<{ fromMs: number; toMs: number; text: string }>;
 }
 
-/** A variable: value is what an address carries (`$__all`), text what people read (`All`), expression what a query gets (`.*`). */
+/**
+ * A variable: value is what an address carries (`$__all`), text what people read (`All`), expression what a query gets
+ * (`.*`).
+ */
 export interface Variable {
   name: string;
   label: string;

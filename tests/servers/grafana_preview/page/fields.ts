@@ -20,7 +20,17 @@ import type { Panel } from './document';
 
 export const TIME_ZONE = 'utc';
 const STANDARD = [
-  'unit', 'min', 'max', 'fieldMinMax', 'decimals', 'noValue', 'thresholds', 'mappings', 'links', 'color', 'filterable',
+  'unit',
+  'min',
+  'max',
+  'fieldMinMax',
+  'decimals',
+  'noValue',
+  'thresholds',
+  'mappings',
+  'links',
+  'color',
+  'filterable',
 ];
 
 const UNTOUCHED: ThresholdsConfig = {
@@ -58,15 +68,24 @@ export async function configured(
   const data = await lastValueFrom(transformDataFrame(transformations, frames, { interpolate: replaceVariables }));
   const fieldConfig = withThresholds(panel.fieldConfig);
   const fieldConfigRegistry = registryFor(panel);
-  const applied = applyFieldOverrides({ data, fieldConfig, fieldConfigRegistry, replaceVariables, theme, timeZone: TIME_ZONE });
+  const applied = applyFieldOverrides({
+    data,
+    fieldConfig,
+    fieldConfigRegistry,
+    replaceVariables,
+    theme,
+    timeZone: TIME_ZONE,
+  });
   cacheFieldDisplayNames(applied); // the table looks for its headings there, and nowhere else
   return applied;
 }
 
 /** Grafana's thresholds where a board has none. The first begins at minus infinity, which JSON cannot say. */
 function withThresholds({ defaults, overrides = [] }: FieldConfigSource): FieldConfigSource {
-  const lowest = (thresholds: ThresholdsConfig = UNTOUCHED) =>
-    ({ ...thresholds, steps: thresholds.steps.map((step) => ({ ...step, value: step.value ?? -Infinity })) });
+  const lowest = (thresholds: ThresholdsConfig = UNTOUCHED) => ({
+    ...thresholds,
+    steps: thresholds.steps.map((step) => ({ ...step, value: step.value ?? -Infinity })),
+  });
   return {
     defaults: { ...defaults, thresholds: lowest(defaults.thresholds) },
     overrides: overrides.map((rule) => ({
@@ -87,11 +106,21 @@ function registryFor(panel: Panel): FieldConfigOptionsRegistry {
   return new FieldConfigOptionsRegistry(() => [
     ...STANDARD.map((id) => option(id, id)),
     { ...option('displayName', 'displayName'), process: displayNameOverrideProcessor },
-    ...[...new Set(own)].filter((path) => path !== REPLACED).map((path) => ({ ...option(`custom.${path}`, path), isCustom: true })),
+    ...[...new Set(own)]
+      .filter((path) => path !== REPLACED)
+      .map((path) => ({ ...option(`custom.${path}`, path), isCustom: true })),
   ]);
 }
 
 function option(id: string, path: string): FieldConfigPropertyItem {
   const nothing = () => null;
-  return { id, path, name: id, editor: nothing, override: nothing, process: identityOverrideProcessor, shouldApply: () => true };
+  return {
+    id,
+    path,
+    name: id,
+    editor: nothing,
+    override: nothing,
+    process: identityOverrideProcessor,
+    shouldApply: () => true,
+  };
 }

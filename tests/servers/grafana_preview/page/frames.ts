@@ -22,7 +22,10 @@ function frameOf(answer: Answer, series: Series): DataFrame {
     values: points.map(([, text]) => numberOf(text)),
   };
   // The interval is what tells Grafana where a line has a gap.
-  const time = timeField(points.map(([seconds]) => seconds * 1000), answer.stepMs);
+  const time = timeField(
+    points.map(([seconds]) => seconds * 1000),
+    answer.stepMs
+  );
   return { refId: answer.refId, name, fields: [time, value], length: points.length };
 }
 

@@ -29,14 +29,25 @@ window.drawBoard = async (given) => {
   root.render(
     <ThemeContext.Provider value={theme}>
       <GlobalStyles />
-      <Board document={given} prepared={prepared} width={window.innerWidth} theme={theme} replaceVariables={replaceVariables} />
+      <Board
+        document={given}
+        prepared={prepared}
+        width={window.innerWidth}
+        theme={theme}
+        replaceVariables={replaceVariables}
+      />
     </ThemeContext.Provider>
   );
   await settled();
   return reportOf(given, prepared, replaceVariables);
 };
 
-async function prepare(panel: Panel, given: BoardDocument, theme: GrafanaTheme2, replace: InterpolateFunction): Promise<Prepared> {
+async function prepare(
+  panel: Panel,
+  given: BoardDocument,
+  theme: GrafanaTheme2,
+  replace: InterpolateFunction
+): Promise<Prepared> {
   try {
     return { panel, frames: await configured(panel, framesOf(given.answers[panel.id] ?? []), theme, replace) };
   } catch (error) {

@@ -8,7 +8,10 @@ interface Link {
   address: string;
 }
 
-/** A text that does not fit where it stands. part: its panel's `title`, a name in its `legend`, or its `body`. side: `width` or `height`. */
+/**
+ * A text that does not fit where it stands. part: its panel's `title`, a name in its `legend`, or its `body`. side:
+ * `width` or `height`.
+ */
 interface Cut {
   part: string;
   side: string;
@@ -75,7 +78,9 @@ function panelReport({ panel, frames }: Prepared, replaceVariables: InterpolateF
 function seriesOf(frames: Prepared['frames']): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const frame of frames) {
-    const values = frame.fields.filter((field) => field.type === FieldType.number && !field.config.custom?.hideFrom?.viz);
+    const values = frame.fields.filter(
+      (field) => field.type === FieldType.number && !field.config.custom?.hideFrom?.viz
+    );
     const isTable = frame.fields.some((field) => field.type === FieldType.string);
     counts[frame.refId ?? ''] = (counts[frame.refId ?? ''] ?? 0) + (isTable ? frame.length : values.length);
   }

@@ -1,6 +1,6 @@
 const QUIET_FRAMES = 20;
 
-/** Resolves when fonts are there and nothing has moved for some frames: legends are measured, then plots get their size. */
+/** Resolves when typefaces are there and nothing has moved for some frames: legends are measured before plots. */
 export async function settled(): Promise<void> {
   await document.fonts.ready;
   let quiet = 0;

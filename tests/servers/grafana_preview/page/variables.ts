@@ -1,4 +1,11 @@
-import { type DataFrame, type DisplayValue, type Field, getFieldDisplayName, getFieldDisplayValuesProxy, type InterpolateFunction } from '@grafana/data';
+import {
+  type DataFrame,
+  type DisplayValue,
+  type Field,
+  getFieldDisplayName,
+  getFieldDisplayValuesProxy,
+  type InterpolateFunction,
+} from '@grafana/data';
 import type { BoardDocument } from './document';
 
 interface DataContext {
@@ -30,7 +37,11 @@ export function interpolation(document: BoardDocument): InterpolateFunction {
       if (variable && format === 'queryparam') {
         return `var-${name}=${encodeURIComponent(variable.value)}`;
       }
-      const value = variable ? (format === 'text' ? variable.text : variable.expression) : valueOf(name, scoped?.__dataContext?.value);
+      const value = variable
+        ? format === 'text'
+          ? variable.text
+          : variable.expression
+        : valueOf(name, scoped?.__dataContext?.value);
       if (value === undefined) {
         return written;
       }
@@ -50,7 +61,8 @@ function valueOf(name: string, context?: DataContext): string | undefined {
   const column = /^__data\.fields(?:\.(\w+)|\["(.+)"\])(?:\.(text|numeric))?$/.exec(name);
   if (column) {
     // The formatted text, not the raw value: Grafana has no other.
-    const cells = context.rowIndex === undefined ? {} : getFieldDisplayValuesProxy({ frame, rowIndex: context.rowIndex });
+    const cells =
+      context.rowIndex === undefined ? {} : getFieldDisplayValuesProxy({ frame, rowIndex: context.rowIndex });
     const cell = cells[column[1] ?? column[2]];
     return cell === undefined ? undefined : String(column[3] ? cell[column[3] as 'text' | 'numeric'] : cell);
   }

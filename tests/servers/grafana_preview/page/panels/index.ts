@@ -8,7 +8,10 @@ import { StateTimeline, StatusHistory } from './timeline';
 
 export type { PanelProps } from './props';
 
-/** How a type of panel is drawn. edgeToEdge: without a margin in its frame. ownNoValue: it says itself that there is nothing. */
+/**
+ * How a type of panel is drawn. edgeToEdge: without a margin in its frame. ownNoValue: it says itself that there is
+ * nothing.
+ */
 export interface View {
   draw: ComponentType<PanelProps>;
   edgeToEdge?: boolean;

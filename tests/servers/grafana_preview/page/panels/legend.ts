@@ -3,5 +3,11 @@ import type { Panel } from '../document';
 
 /** The panel's legend, with what Grafana fills in where a board says nothing. */
 export function legendOptions(panel: Panel): VizLegendOptions {
-  return { showLegend: true, displayMode: LegendDisplayMode.List, placement: 'bottom', calcs: [], ...panel.options.legend };
+  return {
+    showLegend: true,
+    displayMode: LegendDisplayMode.List,
+    placement: 'bottom',
+    calcs: [],
+    ...panel.options.legend,
+  };
 }

@@ -5,5 +5,7 @@ import type { PanelProps } from './props';
 export function Text({ panel, replaceVariables, height }: PanelProps) {
   const content = replaceVariables(panel.options.content ?? '');
   const html = panel.options.mode === 'html' ? content : renderTextPanelMarkdown(content);
-  return <div className="markdown-html" style={{ height, overflow: 'auto' }} dangerouslySetInnerHTML={{ __html: html }} />;
+  return (
+    <div className="markdown-html" style={{ height, overflow: 'auto' }} dangerouslySetInnerHTML={{ __html: html }} />
+  );
 }

@@ -26,7 +26,10 @@ const FONT_PX = 12;
 const AXIS_PX = 24;
 const TICKS = 6;
 
-/** States over time, stretches of the same state as one. Texts and colours are Grafana's, the boxes are ours: its own are in none of its packages. */
+/**
+ * States over time, stretches of the same state as one. Texts and colours are Grafana's, the boxes are ours: its own are
+ * in none of its packages.
+ */
 export function StateTimeline(props: PanelProps) {
   return <Timeline {...props} merge={props.panel.options.mergeValues !== false} gapPx={0} />;
 }
@@ -36,12 +39,25 @@ export function StatusHistory(props: PanelProps) {
   return <Timeline {...props} merge={false} gapPx={1} />;
 }
 
-function Timeline({ panel, frames, range, width, height, theme, merge, gapPx }: PanelProps & { merge: boolean; gapPx: number }) {
+function Timeline({
+  panel,
+  frames,
+  range,
+  width,
+  height,
+  theme,
+  merge,
+  gapPx,
+}: PanelProps & { merge: boolean; gapPx: number }) {
   const rows = frames.flatMap((frame) => {
     const time = frame.fields.find((field) => field.type === FieldType.time);
     return frame.fields
       .filter((field) => field.type !== FieldType.time && time)
-      .map((field) => ({ name: getFieldDisplayName(field, frame, frames), field, stretches: stretchesOf(time!, field, merge) }));
+      .map((field) => ({
+        name: getFieldDisplayName(field, frame, frames),
+        field,
+        stretches: stretchesOf(time!, field, merge),
+      }));
   });
   const [fromMs, toMs] = [range.from.valueOf(), range.to.valueOf()];
   const namesPx = 8 + Math.max(...rows.map((row) => measureText(row.name, FONT_PX).width));
@@ -80,8 +96,15 @@ function Timeline({ panel, frames, range, width, height, theme, merge, gapPx }: 
             ))}
             {Array.from({ length: TICKS }, (_, tick) => {
               const ms = fromMs + ((tick + 0.5) / TICKS) * (toMs - fromMs);
-              const style = { ...at(left(ms) - 30, plotHeight - AXIS_PX, 60, AXIS_PX, AXIS_PX), textAlign: 'center' as const };
-              return <div key={tick} style={style}>{dateTimeFormat(ms, { format: 'HH:mm:ss', timeZone: TIME_ZONE })}</div>;
+              const style = {
+                ...at(left(ms) - 30, plotHeight - AXIS_PX, 60, AXIS_PX, AXIS_PX),
+                textAlign: 'center' as const,
+              };
+              return (
+                <div key={tick} style={style}>
+                  {dateTimeFormat(ms, { format: 'HH:mm:ss', timeZone: TIME_ZONE })}
+                </div>
+              );
             })}
           </div>
         );
@@ -91,7 +114,16 @@ function Timeline({ panel, frames, range, width, height, theme, merge, gapPx }: 
 }
 
 function at(left: number, top: number, width: number, height: number, lineHeight: number) {
-  return { position: 'absolute' as const, overflow: 'hidden', whiteSpace: 'nowrap' as const, left, top, width, height, lineHeight: `${lineHeight}px` };
+  return {
+    position: 'absolute' as const,
+    overflow: 'hidden',
+    whiteSpace: 'nowrap' as const,
+    left,
+    top,
+    width,
+    height,
+    lineHeight: `${lineHeight}px`,
+  };
 }
 
 function stretchesOf(time: Field<number>, field: Field, merge: boolean): Stretch[] {
