@@ -40,6 +40,9 @@ function Marks({ config, annotations, theme }: MarksProps) {
     config.addHook('draw', (plot) => {
       const { ctx, bbox } = plot;
       ctx.save();
+      ctx.beginPath();
+      ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height + MARK_PX);
+      ctx.clip();
       ctx.lineWidth = 2;
       ctx.setLineDash([5, 5]);
       for (const { colour, regions } of annotations) {
