@@ -89,7 +89,7 @@ _PANELS = (
         "s",
         "Age of the newest collection that analytics has seen, and of the newest that the receiver of remote write has "
         "accepted. Normal: a few seconds.",
-        Query(f"time() - max({_WATERMARK})", "analytics"),
+        Query(f"time() - max({_WATERMARK} > 0)", "analytics"),
         Query(f"max(fabricscope_export_lag_seconds{{{OWN}}})", "export"),
         steps=rising(warn=LAG_S, bad=2 * STALE_S),
         drill_down=_FLOW,
