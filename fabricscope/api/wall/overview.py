@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.read_model import ReadModel, TargetStatus
-from fabricscope.api.replays import Replay, ReplayState
+from fabricscope.api.replays import Replay
+from fabricscope.api.views.replays import ReplayState
 from fabricscope.api.wall.pace import Pace, gpus_of
 from fabricscope.api.wall.plan import Fabric
 from fabricscope.api.wall.traffic import Load, Traffic
