@@ -11,6 +11,7 @@ from analytics.view.tick_view import Column, TickView
 USUAL_HEIGHTS = (
     MemoryColumn("since_ns", dtype="i8"),
     MemoryColumn("high_ns", dtype="i8"),
+    MemoryColumn("low_ns", dtype="i8"),
     MemoryColumn("began_ns", dtype="i8"),
     MemoryColumn("surprise"),
     MemoryColumn("usual", RUNGS),
@@ -32,6 +33,8 @@ def unusual(
     first = np.flatnonzero(column.fresh & (state.since_ns[rows] == 0))
     state.since_ns[rows[first]] = at_ns[first]
     high = column.fresh & (score >= 1.0)
+    low = np.flatnonzero(column.fresh & ~high)
+    state.low_ns[rows[low]] = np.maximum(state.low_ns[rows[low]], at_ns[low])
     newer = np.flatnonzero(high & (at_ns > state.high_ns[rows]))
     if newer.size:
         spans = view.series["span_s"][column.sids[newer]]

@@ -24,20 +24,23 @@ DRIFT = float(np.log(2.0))
 LIMIT = 7.5  # nats: two samples in a row that come once in a hundred each, or one that comes once in some thousands
 _ONE_SAMPLE, _SURE_RUNG = 0.6 * LIMIT, 2  # that one sample counts for at most, below this rung
 _MOST = 1.5 * LIMIT  # so that a run that has become usual ends soon
-_GAP = 1.5  # times the usual time between samples, beyond which a run ends
+_GAP = 1.5  # times the usual time between samples, beyond which a run ends where a low sample came meanwhile
+_MISSED = 6.0  # the same where none came: samples were lost, and a fault that lasts would be learned with each of them
 _FORGOTTEN = 60.0  # samples, by when nothing is left of a sum that halves with each
 
 
 class Heights(NamedTuple):
     """State of n series, written in place.
 
-    since_ns, high_ns: int64[n], event time of the first sample and of the newest one at the limit, 0 without any.
+    since_ns, high_ns, low_ns: int64[n], event time of the first sample, and of the newest one at and below the limit; 0
+    without any.
     began_ns: int64[n], of the newest run. surprise: float64[n], its sum so far, in nats.
     usual, run: float64[n, RUNGS], fading counts of samples that reached each rung: before the newest run, and in it.
     """
 
     since_ns: NDArray[np.int64]
     high_ns: NDArray[np.int64]
+    low_ns: NDArray[np.int64]
     began_ns: NDArray[np.int64]
     surprise: NDArray[np.float64]
     usual: NDArray[np.float64]
@@ -62,7 +65,8 @@ def learn(heights: Heights, samples: Samples, horizon_s: float, follow_s: float)
     """Adds the surprise of each sample, by what was usual before its run, and learns it."""
     rows, at_ns, score, every_s, weight = samples
     gap_s = (at_ns - heights.high_ns[rows]) * 1e-9
-    continues = gap_s <= _GAP * every_s
+    was_low = heights.low_ns[rows] > heights.high_ns[rows]
+    continues = gap_s <= np.where(was_low, _GAP, _MISSED) * every_s
     fade = np.exp(-gap_s / horizon_s)[:, None]
     usual, run = heights.usual[rows] * fade, heights.run[rows] * fade
     merged = ~continues | ((at_ns - heights.began_ns[rows]) * 1e-9 >= follow_s)

@@ -13,8 +13,8 @@ S = 1_000_000_000
 
 
 def new_series() -> Heights:
-    since, high, began = (np.zeros(1, np.int64) for _ in range(3))
-    return Heights(since, high, began, np.zeros(1), np.zeros((1, RUNGS)), np.zeros((1, RUNGS)))
+    since, high, low, began = (np.zeros(1, np.int64) for _ in range(4))
+    return Heights(since, high, low, began, np.zeros(1), np.zeros((1, RUNGS)), np.zeros((1, RUNGS)))
 
 
 def fed(
@@ -29,6 +29,8 @@ def fed(
         if score >= 1.0:
             sample = Samples(np.array([0]), np.array([10 * at * S]), np.array([score]), np.array([EVERY_S]), weight)
             learn(state, sample, HORIZON_S, FOLLOW_S)
+        else:
+            state.low_ns[0] = 10 * at * S
         found.append(float(state.surprise[0]))
     return np.array(found)
 
@@ -94,10 +96,28 @@ def test_the_onset_is_that_of_the_first_sample_of_the_run() -> None:
     assert state.began_ns[0] == 610 * S
 
 
-def test_a_sample_that_is_missing_halves_what_was_proved() -> None:
+def test_a_low_sample_halves_what_was_proved_and_a_missing_one_does_not() -> None:
     state = new_series()
-    before = float(fed([2.0], state)[-1])
-    after = float(fed([2.0], state, first=2)[-1])
-    alone = float(fed([2.0])[-1])
-    assert before == pytest.approx(alone)
-    assert before < after < 2 * before
+    first = float(fed([2.0], state)[-1])
+    missed = copy.deepcopy(state)
+    after_low = float(fed([0.0, 2.0], state, first=1)[-1])
+    after_missing = float(fed([2.0], missed, first=2)[-1])
+    assert first < after_low < after_missing
+    assert after_missing == pytest.approx(2 * first, rel=0.05)
+
+
+def test_a_fault_is_not_learned_by_the_samples_that_are_lost_of_it() -> None:
+    """A young series, and every fifth sample of a fault of ten minutes is lost."""
+    state = new_series()
+    fed([0.0] * 10, state)
+    found = [fed([3.0] * 4, state, first=10 + 5 * lost)[-1] for lost in range(12)]
+    assert min(found) >= LIMIT
+    assert not state.usual.any()
+
+
+def test_after_a_long_silence_a_run_begins_again() -> None:
+    state = new_series()
+    fed([3.0] * 5, state)
+    fed([3.0] * 2, state, first=60)
+    assert state.began_ns[0] == 610 * S
+    assert state.usual[0, 0] > 1.0
