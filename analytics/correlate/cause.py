@@ -1,6 +1,7 @@
 """A cause that the evidence allows, the groups of findings that causes use, and how much a finding counts."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -8,7 +9,7 @@ from telemetry.kinds import FindingGroup, HoldPolicy, Tier, finding_kinds, incid
 from telemetry.objects import ObjectRef
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cause:
     """kind and root, the ids of the findings that are its own evidence, and why it ranks where it does.
 
@@ -44,7 +45,7 @@ class Cause:
     harmless: bool = False
     wait_hold: HoldPolicy = HoldPolicy.NONE
 
-    @property
+    @cached_property  # so no slots: a step asks each cause some twenty times
     def key(self) -> tuple[IncidentKind, ObjectRef]:
         return self.kind, self.root
 
