@@ -5,23 +5,20 @@ import math
 from enum import StrEnum
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import Field
 from starlette.exceptions import HTTPException
 
-from common.errors import BadInput
 from fabricscope.api import views
+from fabricscope.api.evidence_plot import evidence_plot
 from fabricscope.api.instants import AskedInstant
 from fabricscope.api.paging import Key, PageQuery, Paging
 from fabricscope.api.read_model import ReadModel, badness
 from fabricscope.api.routes.answering import VersionedRoute, lists, shows
 from fabricscope.api.views.incidents import MemberKind, members_of
-from telemetry.catalogue import Kind, metrics
-from telemetry.findings import Evidence, Finding, FindingKind, FindingState
+from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity
 from telemetry.objects import ObjectRef
-from telemetry.series import parse_series_key
 
 _KINDS = tuple(MemberKind)
 router = APIRouter(prefix="/api/v1", tags=["incidents"], route_class=VersionedRoute)
@@ -129,7 +126,9 @@ async def list_members(
 async def list_evidence_plots(model: Model, incident_id: IncidentId) -> list[views.EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
     evidence = _incident(model, incident_id).evidence
-    return await asyncio.to_thread(lambda: [plot for one in evidence if (plot := _plot(model, one)) is not None])
+    return await asyncio.to_thread(
+        lambda: [plot for one in evidence if (plot := evidence_plot(model.history, one)) is not None]
+    )
 
 
 class FindingFilter(PageQuery):
@@ -164,25 +163,3 @@ def _incident(model: ReadModel, incident_id: str) -> Incident:
     if found is None:
         raise HTTPException(404, f"no incident {incident_id}")
     return found
-
-
-def _plot(model: ReadModel, evidence: Evidence) -> views.EvidencePlot | None:
-    try:
-        name, labels = parse_series_key(evidence.series)
-    except BadInput:  # evidence that is computed from many series has no line of its own
-        return None
-    line = model.history.series(labels.get("device", ""), {evidence.series}).get(evidence.series)
-    if line is None:
-        return None
-    times, values = line
-    metric, unit, normal = metrics().get(name), evidence.unit, evidence.normal
-    if metric is not None and metric.kind is Kind.COUNTER and times.size > 1:
-        steps = np.diff(values)
-        values = np.where(steps >= 0, steps / (np.diff(times) / 1e9), np.nan)
-        times = times[1:]
-        if unit.startswith("ratio") and metric.unit != "seconds":  # a share that follows from the rate, and is not it
-            unit, normal = f"{metric.unit}/s", None
-    shown = [float(value) if np.isfinite(value) else None for value in values]
-    return views.EvidencePlot.model_validate(
-        {"series": evidence.series, "unit": unit, "normal": normal, "times": times.tolist(), "values": shown}
-    )

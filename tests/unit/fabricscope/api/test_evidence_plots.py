@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from fabricscope.api.evidence_plot import evidence_plot
 from fabricscope.api.history import History
 from fabricscope.api.instants import rfc3339
 from fabricscope.api.problem import describe_error, may_answer
-from fabricscope.api.read_model import ReadModel
-from fabricscope.api.routes.incidents import _plot
 from telemetry.codec.batch import encode_batch
 from telemetry.findings import Evidence
 from telemetry.samples import Collection, SampleBatch
@@ -19,17 +18,21 @@ GAUGE = series_key("gpu_power_watts", {"device": "leaf1", "gpu": "GPU-0"})
 UNKNOWN = series_key("of_the_user", {"device": "leaf1"})
 
 
-def model_with(key: str, *points: tuple[int, float]) -> ReadModel:
-    model = ReadModel(History(900 * NS, 10**6))
-    table = SeriesTable("t", "leaf1", (key,))
+def history_with(key: str, *points: tuple[int, float]) -> History:
+    history = History(900 * NS, 10**6)
     for second, value in points:
-        row = np.zeros(1, dtype=np.uint32)
-        batch = SampleBatch(
-            table, Collection(1, second, second * NS, 0.1), np.array([second * NS]), row, np.array([value])
-        )
-        encoded, headers = encode_batch(batch)
-        model.history.add(batch, encoded, dict(headers))
-    return model
+        add(history, "leaf1", second, {key: value})
+    return history
+
+
+def add(history: History, device: str, second: int, values: dict[str, float]) -> None:
+    """One collection."""
+    table = SeriesTable("t", device, tuple(values))
+    rows = np.arange(len(values), dtype=np.uint32)
+    times_ns = np.full(len(values), second * NS)
+    batch = SampleBatch(table, Collection(1, second, second * NS, 0.1), times_ns, rows, np.array([*values.values()]))
+    encoded, headers = encode_batch(batch)
+    history.add(batch, encoded, dict(headers))
 
 
 @pytest.mark.parametrize(
@@ -44,15 +47,31 @@ def model_with(key: str, *points: tuple[int, float]) -> ReadModel:
     ],
 )
 def test_a_line_of_one_series(key, points, times, values):
-    plot = _plot(model_with(key, *points), Evidence(key, 1.0, 0.5, "W"))
+    plot = evidence_plot(history_with(key, *points), Evidence(key, 1.0, 0.5, "W"))
     assert plot is not None
     assert (plot.series, plot.unit, plot.normal) == (key, "W", 0.5)
     assert (plot.times, plot.values) == (tuple(rfc3339(at * NS) for at in times), tuple(values))
 
 
+@pytest.mark.parametrize(
+    ("unit", "values"), [("seconds an operation", [0.5, 2.0, None]), ("operations/s", [1.0, 0.5, 0.0])]
+)
+def test_the_times_of_operations_are_of_each_of_them(unit, values):
+    """10 operations of half a second, 5 of two seconds, none."""
+    history = History(900 * NS, 10**6)
+    name, labels = "storage_operation_duration_seconds", {"device": "oss1", "target": "OST0001"}
+    sums, counts = (series_key(f"{name}_{part}", labels) for part in ("sum", "count"))
+    for second, (spent_s, ended) in enumerate([(100.0, 7.0), (105.0, 17.0), (115.0, 22.0), (115.0, 22.0)]):
+        add(history, "oss1", 10 * second, {sums: spent_s, counts: ended})
+    plot = evidence_plot(history, Evidence(sums, 2.0, 0.5, unit))
+    assert plot is not None
+    assert (plot.unit, plot.times) == (unit, tuple(rfc3339(at * NS) for at in (10, 20, 30)))
+    assert plot.values == tuple(values)
+
+
 @pytest.mark.parametrize("series", ["spread of 8 GPUs", GAUGE.replace("leaf1", "leaf2"), UNKNOWN])
 def test_evidence_without_a_series_of_its_own_has_no_line(series):
-    assert _plot(model_with(GAUGE, (10, 1.0)), Evidence(series, 1.0, None, "")) is None
+    assert evidence_plot(history_with(GAUGE, (10, 1.0)), Evidence(series, 1.0, None, "")) is None
 
 
 @pytest.mark.parametrize(
