@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PEERS := build/.peers
 KEEP ?= --keep
 
-.PHONY: run test check accept crash soak bench eval dataset fuzz sbom audit boards docs site format lock clean peers
+.PHONY: run test check accept crash soak tour bench eval dataset fuzz sbom audit boards docs site format lock clean peers
 .DEFAULT_GOAL := run
 # Packages come before the virtual environment that needs one of them.
 .NOTPARALLEL:
@@ -52,6 +52,10 @@ crash: $(PEERS) $(READY)
 # How long, such as 10m; without it an hour.
 soak: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.soak --duration $(or $(DURATION),1h)
+
+# Writes docs/tour; a quarter of an hour.
+tour: $(PEERS) $(READY)
+	$(BIN)/python -m tests.acceptance.tour
 
 bench: $(PEERS) $(READY)
 	$(BIN)/python -m benchmarks
