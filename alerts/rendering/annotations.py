@@ -9,6 +9,7 @@ from alerts.rendering.text import (
     alternatives,
     blast_radius,
     clean,
+    counted,
     evidence_line,
     names_shown,
     since,
@@ -33,7 +34,7 @@ def annotations_of(notification: Notification, to: Addresses) -> dict[str, str]:
         "verdict": verdict(incident),
         "record": incident.record.line if incident.record else "",
         "alternatives": alternatives(incident),
-        "suppressed": f"{len(incident.findings)} findings explained by this incident",
+        "suppressed": counted(len(incident.findings), "finding") + " explained by this incident",
         "gaps": names_shown(incident.gaps),
         "held_back": f"{notification.held} more incidents wait for the page budget" if notification.held else "",
     }

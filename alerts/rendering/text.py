@@ -65,12 +65,12 @@ def blast_radius(blast: BlastRadius) -> str:
     '2 nodes, 1 job (4711)'
     """
     parts = [
-        _count(len(names), noun)
+        counted(len(names), noun)
         for names, noun in ((blast.links, "link"), (blast.nodes, "node"), (blast.gpus, "GPU"))
         if names
     ]
     if blast.jobs:
-        parts.append(f"{_count(len(blast.jobs), 'job')} ({names_shown(blast.jobs)})")
+        parts.append(f"{counted(len(blast.jobs), 'job')} ({names_shown(blast.jobs)})")
     return clean(", ".join(parts) or "nothing else so far", TEXT_CHARS_MAX)
 
 
@@ -101,5 +101,6 @@ def names_shown(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """``1 link``, ``2 links``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

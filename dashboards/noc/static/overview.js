@@ -45,14 +45,17 @@ function jobLine(job) {
   ];
 }
 
-const busy = ({ work, usual }) => (work === null || usual === null ? "" : `, busy ${quantity(work, "ratio")} of ${quantity(usual, "ratio")}`);
+const STANDS_BELOW = 0.01; // of what is usual: the rest is noise, and its ratio no number for people
+
+const busy = ({ work, usual }) => (work === null || usual === null || work < STANDS_BELOW * usual ? "" : `, busy ${quantity(work, "ratio")} of ${quantity(usual, "ratio")}`);
 
 /** Work is what the GPUs do of what they could. A step of the same work takes as much longer as there is less of it. */
 function steps({ work, usual }) {
   if (work === null) return "work unknown";
   if (usual === null) return `work ${quantity(work, "ratio")}`;
+  if (work < STANDS_BELOW * usual) return "0 %";
   const share = `${Math.round((100 * work) / usual)} %`;
-  return work > 0 && usual / work >= 1.05 ? `${share}, steps ×${(usual / work).toFixed(usual / work < 10 ? 1 : 0)}` : share;
+  return usual / work >= 1.05 ? `${share}, steps ×${(usual / work).toFixed(usual / work < 10 ? 1 : 0)}` : share;
 }
 
 function gpuTime({ since, watched, lost }) {

@@ -10,7 +10,7 @@ from fabricscope.api.wall.plan import Fabric, Group, Plan, Scope
 from fabricscope.api.wall.traffic import Load, Traffic
 from telemetry.incidents import Severity
 from telemetry.objects import ObjectKind
-from telemetry.topology import Gpu, Link, Role
+from telemetry.topology import Gpu, Link, Role, StorageTarget
 
 FAULTS_SHOWN = 10
 LINES_SHOWN = 40
@@ -92,8 +92,10 @@ class Drawing:
 def drawing(model: ReadModel, scope: Scope) -> Drawing:
     """The fabric, or a pod or rack of it, as of now."""
     fabric = model.fabric()
-    found = faults(list(model.incidents.values()), list(model.findings.values()))
-    plan = fabric.plan(scope, [fault.object.device for fault in found])
+    targets = model.topology.entities(StorageTarget)
+    servers = {f"{one.filesystem}/{one.target}": one.server for one in targets}
+    found = faults(list(model.incidents.values()), list(model.findings.values()), servers)
+    plan = fabric.plan(scope, [fault.device for fault in found])
     placed = [(fault, _boxes(fault, fabric, plan)) for fault in found]
     placed = [(fault, boxes) for fault, boxes in placed if boxes]
     traffic = model.traffic()
@@ -113,8 +115,8 @@ def drawing(model: ReadModel, scope: Scope) -> Drawing:
 def _boxes(fault: Fault, fabric: Fabric, plan: Plan) -> list[str]:
     """None where the object, or an end of the link that it is, is outside of the scope."""
     links = fabric.links_of(fault.object)
-    ends = [links[0].a_device, links[0].b_device] if links else [fault.object.device]
-    if not {fault.object.device or end for end in ends} <= plan.group_of.keys():
+    ends = [links[0].a_device, links[0].b_device] if links else [fault.device]
+    if not {fault.device or end for end in ends} <= plan.group_of.keys():
         return []
     order = {group.id: at for at, group in enumerate(plan.groups)}
     found = {plan.group_of[device] for device in ends if device in plan.group_of}
@@ -123,7 +125,7 @@ def _boxes(fault: Fault, fabric: Fabric, plan: Plan) -> list[str]:
 
 def _box(group: Group, placed: Sequence[tuple[Fault, list[str]]]) -> Box:
     devices = set(group.devices)
-    own = [fault for fault, _ in placed if fault.object.device in devices]
+    own = [fault for fault, _ in placed if fault.device in devices]
     severity = max((one.severity for one in own if one.severity), key=lambda each: each.rank, default=None)
     is_root = any(one.is_root for one in own)
     return Box(group.id, group.tier, group.name, len(devices), group.pod, group.rack, len(own), severity, is_root)

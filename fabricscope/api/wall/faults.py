@@ -1,6 +1,6 @@
 """What is unhealthy in the fabric now, worst first: what detectors find, and which incident explains it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from telemetry.findings import Finding, FindingState
@@ -9,17 +9,19 @@ from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.quantities import quantity
 
-_SHOWN = (ObjectKind.DEVICE, ObjectKind.PORT, ObjectKind.LINK, ObjectKind.GPU)
+_SHOWN = (ObjectKind.DEVICE, ObjectKind.PORT, ObjectKind.LINK, ObjectKind.GPU, ObjectKind.STORAGE_TARGET)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One unhealthy object. is_root: of an open incident; else it is explained by ``incident``, or by none ('').
 
-    severity: of that incident; None where no incident explains it.
+    device: that it is or belongs to, '' for a link, which has two. severity: of that incident; None where no incident
+    explains it.
     """
 
     object: ObjectRef
+    device: str
     text: str
     onset_ns: int
     score: float
@@ -28,27 +30,34 @@ class Fault:
     is_root: bool = False
 
 
-def faults(incidents: Iterable[Incident], findings: Iterable[Finding]) -> list[Fault]:
-    """One for each object: roots, then what incidents explain, then the rest; by severity, then by score."""
+def faults(incidents: Iterable[Incident], findings: Iterable[Finding], servers: Mapping[str, str]) -> list[Fault]:
+    """One for each object: roots, then what incidents explain, then the rest; by severity, then by score.
+
+    servers: the device that serves each storage target, by the target's name.
+    """
     open_ones = [one for one in incidents if one.state is not IncidentState.RESOLVED]
     explains = {finding: one for one in open_ones for finding in one.findings}
     found: dict[ObjectRef, Fault] = {}
     active = [one for one in findings if one.state is FindingState.ACTIVE and one.object.kind in _SHOWN]
     for finding in sorted(active, key=lambda one: -one.score):
-        found.setdefault(finding.object, _fault(finding, explains.get(finding.id)))
+        device = _device(finding.object, servers)
+        found.setdefault(finding.object, _fault(finding, device, explains.get(finding.id)))
     for one in open_ones:
         if one.root.kind in _SHOWN:
             score = found[one.root].score if one.root in found else 0.0
             text = found[one.root].text if one.root in found else str(one.kind).replace("_", " ")
-            found[one.root] = Fault(one.root, text, one.onset_ns, score, one.id, one.severity, is_root=True)
+            device = _device(one.root, servers)
+            found[one.root] = Fault(one.root, device, text, one.onset_ns, score, one.id, one.severity, is_root=True)
     return sorted(found.values(), key=_worst_first)
 
 
-def _fault(finding: Finding, incident: Incident | None) -> Fault:
-    said = describe(finding)
-    if incident is None:
-        return Fault(finding.object, said, finding.onset_ns, finding.score)
-    return Fault(finding.object, said, finding.onset_ns, finding.score, incident.id, incident.severity)
+def _device(found: ObjectRef, servers: Mapping[str, str]) -> str:
+    return servers.get(found.name, "") if found.kind is ObjectKind.STORAGE_TARGET else found.device
+
+
+def _fault(finding: Finding, device: str, incident: Incident | None) -> Fault:
+    shown = finding.object, device, describe(finding), finding.onset_ns, finding.score
+    return Fault(*shown) if incident is None else Fault(*shown, incident.id, incident.severity)
 
 
 def describe(finding: Finding) -> str:

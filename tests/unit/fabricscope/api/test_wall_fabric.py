@@ -13,8 +13,8 @@ from fabricscope.api.wall.explanation import explain
 from fabricscope.api.wall.plan import GROUPS_MAX, Fabric, Scope
 from telemetry.findings import Evidence, FindingKind
 from telemetry.incidents import IncidentState, Severity
-from telemetry.objects import device, gpu, port
-from telemetry.topology import Device, Role, Topology, TopologyFact
+from telemetry.objects import ObjectKind, ObjectRef, device, gpu, port
+from telemetry.topology import Device, Role, StorageTarget, Topology, TopologyFact
 from tests.unit.fabricscope.api.traffic import incident
 from tests.unit.fabricscope.api.wall_cluster import NS, facts, finding
 
@@ -105,6 +105,19 @@ def test_what_is_unhealthy_comes_worst_first_causes_before_what_follows(model):
     assert boxes["leaf/pod2"] == (0, None, False)
     assert {one.b: one.unhealthy for one in found.bundles}["host/pod1"] == 1
     assert drawing(model, Scope(pod="pod2")).unhealthy_objects == 1
+
+
+def test_a_slow_storage_target_is_where_its_server_is(model):
+    served = [Device("oss1", Role.STORAGE), StorageTarget("scratch", "OST0001", "oss1")]
+    model.topology = model.topology.with_facts(TopologyFact(one, 1, "x") for one in served)
+    target = ObjectRef(ObjectKind.STORAGE_TARGET, "scratch/OST0001")
+    model.incidents = {"i1": replace(incident("i1"), root=target, findings=("f1",))}
+    model.findings = {"f1": finding("f1", target, 5.0, 5 * NS, FindingKind.STORAGE_SLOW)}
+    found = drawing(model, Scope())
+    assert [(one.name, one.is_root, one.boxes) for one in found.unhealthy] == [
+        ("scratch/OST0001", True, ["storage/oss1"])
+    ]
+    assert {box.id: box.unhealthy for box in found.boxes}["storage/oss1"] == 1
 
 
 def test_an_incident_is_explained_from_its_cause_to_its_effects(model):
