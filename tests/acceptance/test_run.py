@@ -101,7 +101,7 @@ def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
     assert "pfc_pause" in rows["Evidence"]  # at the port or the NIC behind it: whichever was read first
     assert "1 link, " in rows["Blast radius"]
     assert rows["First action"]
-    demo.wait_for(lambda incident: len(incident["blast"]["jobs"]) == 1)
+    demo.wait_for(lambda incident: incident["blast"]["jobs"]["count"] == 1)
     demo.wait_for(lambda incident: any("fabric_port_pfc_pause" in one["series"] for one in incident["evidence"]))
     (incident,) = demo.incidents()
     assert "{kind}:{name}".format(**incident["root"]) == truth["root"]
