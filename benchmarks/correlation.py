@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from statistics import median, quantiles
 
+from analytics.correlate.budget import LeftOut
 from analytics.correlate.correlator import Correlator
 from benchmarks.loads.storm import START_NS, failing_gpus, large_cluster, mixed, seen_again
 from benchmarks.rows import Row, print_rows, row
@@ -39,6 +40,13 @@ class _Storm:
         self._correlator.step(self._now_ns, changed, self.topology, ())
         return 1e3 * (time.process_time() - began_s)
 
+    def storm(self, findings: Sequence[Finding]) -> float:
+        """The slowest of the steps that take all of these, in milliseconds."""
+        slowest_ms = self.tick(findings)
+        while self._correlator.left_out.get(LeftOut.TICK_LIMIT, 0):
+            slowest_ms = max(slowest_ms, self.tick(()))
+        return slowest_ms
+
     def refresh(self, findings: Sequence[Finding], part: int) -> float:
         return self.tick(seen_again(findings[part::_REFRESHED], self._now_ns))
 
@@ -60,7 +68,7 @@ def measure(name: str, topology: Topology, findings: Sequence[Finding]) -> list[
     slowest_ms = []
     for _ in range(_STORMS):
         storm = _Storm(topology)
-        slowest_ms.append(max(storm.tick(findings if tick == 0 else ()) for tick in range(_TICKS + 1)))  # of portions
+        slowest_ms.append(storm.storm(findings))
     p95_ms = quantiles(slowest_ms, n=20, method="inclusive")[-1]
     quiet = _least(lambda: storm.tick(()))
     seen = min(storm.refresh(findings, part) for part in range(_TICKS))
