@@ -8,9 +8,10 @@ from dashboards.expressions import GROUPING
 from dashboards.model import Show
 
 _URL = re.compile(r"^/d/([^?]+)\?")
-_FILLED = re.compile(r"&var-(\w+)=\$\{__(field\.labels|data\.fields)\.(\w+)\}")
+_FILLED = re.compile(r"&var-(\w+)=\$\{__(field\.labels|data\.fields)\.(\w+):percentencode\}")
+_OPEN = re.compile(r"&var-(\w+)=\$\{__(?:field\.labels|data\.fields)\.\w+\}")
 _WITHOUT_LABELS = re.compile(r"\(*(?:sum|avg|count|min|max)\s*\(")
-_FIELD = re.compile(r"\$\{__data\.fields\.(\w+)\}")
+_FIELD = re.compile(r"\$\{__data\.fields\.(\w+)(?::percentencode)?\}")
 _BY_COLUMN = re.compile(r"^\$\{__data\.fields\.(\w+)\}$")
 
 
@@ -32,6 +33,8 @@ def _links(panel: dict[str, Any], own: str, variables: dict[str, set[str]]) -> I
         if address is None or "${__url_time_range}" not in link["url"]:
             yield f"expected a link /d/uid? with ${{__url_time_range}}: {link['url']}"
             continue
+        for variable in _OPEN.findall(link["url"]):
+            yield f"its link fills ${variable} with a value that may hold an &, expected :percentencode"
         for label in _FIELD.findall(link["url"]):
             if label in _mapped(panel):
                 yield f"its link takes the text that {label} is mapped to, and not its value"

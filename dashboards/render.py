@@ -183,7 +183,8 @@ def _links(panel: Panel) -> list[dict[str, Any]]:
     source = "__data.fields" if panel.show is Show.TABLE else "__field.labels"
     to = panel.drill_down
     board = f"${{{source}.{to.board}}}" if to.by_column else quote(to.board)
-    variables = "".join(f"&var-{name}=${{{source}.{LABEL_OF.get(name, name)}}}" for name in to.filled)
+    # By itself Grafana encodes a value as a whole address, in which & and # have a meaning.
+    variables = "".join(f"&var-{name}=${{{source}.{LABEL_OF.get(name, name)}:percentencode}}" for name in to.filled)
     url = f"/d/{board}?${{__url_time_range}}&${{datasource:queryparam}}&${{cluster:queryparam}}{variables}"
     return [{"title": "Open the next level", "url": url, "targetBlank": False}]
 

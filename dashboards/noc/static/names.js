@@ -10,7 +10,8 @@ export function objectName(name, gpus) {
 
 /** A text of the API with the names of its GPUs as above. */
 export function withNames(text, gpus) {
-  return Object.keys(gpus).reduce((said, name) => said.replaceAll(name, objectName(name, gpus)), text);
+  // As a function, since in a text as the replacement $& and $' have a meaning.
+  return Object.keys(gpus).reduce((said, name) => said.replaceAll(name, () => objectName(name, gpus)), text);
 }
 
 /** A series: its object first, then the metric and what distinguishes it; what is no series stays as it is. */

@@ -223,7 +223,10 @@ def linked(links: list[dict[str, str]], **values: Any) -> Callable[[Board], obje
 
 BY_DEVICE = [{"expr": "max by (cluster, device) (storage_up)"}]
 COLUMNS = [{"options": {"include": {"names": ["device"]}}}]
-AS_LABEL, AS_FIELD = ("&var-device=${__field.labels.device}", "&var-device=${__data.fields.device}")
+AS_LABEL, AS_FIELD = (
+    "&var-device=${__field.labels.device:percentencode}",
+    "&var-device=${__data.fields.device:percentencode}",
+)
 BY_COLUMN = link("${__data.fields.board}")
 BOARDS_NAMED = 'label_replace(storage_up, "board", "{}", "device", "x")'
 
@@ -237,11 +240,15 @@ BOARDS_NAMED = 'label_replace(storage_up, "board", "{}", "device", "x")'
         (linked([{"url": "/d/c?"}]), ["expected a link /d/uid? with ${__url_time_range}: /d/c?"]),
         (linked(link("c", AS_LABEL), targets=BY_DEVICE), []),
         (
-            linked(link("c", "&var-port=${__field.labels.port}")),
+            linked(link("c", "&var-device=${__field.labels.device}"), targets=BY_DEVICE),
+            ["its link fills $device with a value that may hold an &, expected :percentencode"],
+        ),
+        (
+            linked(link("c", "&var-port=${__field.labels.port:percentencode}")),
             ["its link fills $port, which c does not have"],
         ),
         (
-            linked(link("c", "&var-device=${__field.labels.host}"), targets=BY_DEVICE),
+            linked(link("c", "&var-device=${__field.labels.host:percentencode}"), targets=BY_DEVICE),
             ["its link needs the label host, which its series do not have"],
         ),
         (

@@ -177,8 +177,11 @@ SHARED = "?${__url_time_range}&${datasource:queryparam}&${cluster:queryparam}"
     ("drill_down", "address"),
     [
         (DrillDown("fabricscope-gpu"), f"fabricscope-gpu{SHARED}"),
-        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__field.labels.device}}"),
-        (DrillDown("b", ("job",)), f"b{SHARED}&var-job=${{__field.labels.job_id}}"),  # the label is not called job
+        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__field.labels.device:percentencode}}"),
+        (
+            DrillDown("b", ("job",)),
+            f"b{SHARED}&var-job=${{__field.labels.job_id:percentencode}}",
+        ),  # the label is not called job
     ],
 )
 def test_a_drill_down_keeps_time_range_and_cluster(drill_down, address):
@@ -190,7 +193,7 @@ def test_a_drill_down_keeps_time_range_and_cluster(drill_down, address):
 @pytest.mark.parametrize(
     ("drill_down", "address"),
     [
-        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__data.fields.device}}"),
+        (DrillDown("b", ("device",)), f"b{SHARED}&var-device=${{__data.fields.device:percentencode}}"),
         (DrillDown("board", by_column=True), "${__data.fields.board}" + SHARED),
     ],
 )

@@ -45,7 +45,7 @@ export function interpolation(document: BoardDocument): InterpolateFunction {
       if (value === undefined) {
         return written;
       }
-      return format === 'uriencode' || format === 'percentencode' ? encodeURIComponent(value) : value;
+      return format === 'uriencode' ? encodeURI(value) : format === 'percentencode' ? encodeURIComponent(value) : value;
     });
 }
 
