@@ -48,6 +48,7 @@ _UNICODE = (
     "left\u202eright",
     "\u2066isolate\u2069",
     "\u200eleft\u200fright",
+    "\u061cmark \u202dforced\u202c",
     "\u200bzero\u200c\u200d\ufeff",
     "a\u0300" * 50,
     "\U000e0041tag",
@@ -74,6 +75,7 @@ _TEMPLATES = (
     "$__rate_interval",
     "${device:raw}",
     "[[device]]",
+    "$&$`$'$$",
     "$(id)",
     "`id`",
     "; id #",
@@ -139,18 +141,33 @@ _NUMBERS = (
 )
 _LONG = ("x" * 100_000, "🔥" * 30_000, "<" * 50_000, '"' * 50_000, "\\" * 50_000)
 
-HOSTILE_TEXTS: tuple[str, ...] = (
-    *(end + markup.format(_CALL) for markup, end in itertools.product(_MARKUP, _ENDS)),
-    *_TERMINAL,
-    *_UNICODE,
-    *_TEMPLATES,
-    *_QUERIES,
-    *_CHAT,
-    *_SHEETS,
-    *_NUMBERS,
-    *_LONG,
-)
+CATEGORIES: dict[str, tuple[str, ...]] = {
+    "HTML": tuple(end + markup.format(_CALL) for markup, end in itertools.product(_MARKUP, _ENDS)),
+    "commands of a terminal": _TERMINAL,
+    "direction and other marks of Unicode": _UNICODE,
+    "templates and shells": _TEMPLATES,
+    "quotes and operators of queries": _QUERIES,
+    "markup of chats": _CHAT,
+    "formulas of spreadsheets": _SHEETS,
+    "other types": _NUMBERS,
+    "long": _LONG,
+}
+HOSTILE_TEXTS: tuple[str, ...] = tuple(itertools.chain.from_iterable(CATEGORIES.values()))
 """All different; some hold half of a surrogate pair, which no encoding of Unicode takes."""
 
 WELL_FORMED = tuple(text for text in HOSTILE_TEXTS if not any(0xD800 <= ord(character) < 0xE000 for character in text))
 """Those that arrive over UTF-8."""
+
+FIVE_MEGABYTES = "<" * 5_000_000
+"""More than a record may have: only where nothing has to carry it."""
+
+
+def joined(chars_max: int, each_max: int = 100) -> list[str]:
+    """All well-formed texts, cut to ``each_max`` characters, in as few texts of ``chars_max`` as they fit into."""
+    found = [""]
+    for text in WELL_FORMED:
+        cut = text[:each_max]
+        if len(found[-1]) + len(cut) >= chars_max:
+            found.append("")
+        found[-1] += f" {cut}"
+    return found

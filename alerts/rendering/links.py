@@ -1,5 +1,6 @@
 """Where a page leads: to its incident, a board at that time, the runbook, and a silence. Pure."""
 
+import json
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -50,12 +51,14 @@ def _links(notification: Notification, to: Addresses) -> Iterator[tuple[str, str
     elif to.external_url:
         yield "runbook_url", _filled(f"{to.external_url.rstrip('/')}/runbooks/{{kind}}?object={{root}}", incident)
     if to.alertmanager_url:
-        matcher = quote(f'{{incident_id="{incident.id}"}}', safe="")
+        matcher = quote(f"{{incident_id={json.dumps(incident.id, ensure_ascii=False)}}}", safe="")
         yield "silence_url", f"{to.alertmanager_url.rstrip('/')}/#/silences/new?filter={matcher}"
 
 
 def _filled(pattern: str, incident: Incident) -> str:
-    root = quote(clean(str(incident.root), LABEL_CHARS_MAX), safe=":/")
+    name = clean(str(incident.root), LABEL_CHARS_MAX)
+    climbs = not {".", ".."}.isdisjoint(name.split("/"))  # a browser would leave the folder of the runbooks
+    root = quote(name, safe=":" if climbs else ":/")
     return pattern.replace("{kind}", incident.kind).replace("{root}", root)
 
 

@@ -1,5 +1,7 @@
 """Where the links of a page lead."""
 
+import json
+import re
 from dataclasses import replace
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
@@ -14,6 +16,7 @@ from common.units import NS_PER_MS
 from dashboards.boards import ALL
 from telemetry import objects
 from telemetry.incidents import Incident, IncidentKind
+from tests.hostile_texts import WELL_FORMED
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 EVERYWHERE = Addresses("http://me/", "http://grafana/", "", "http://am/")
@@ -101,7 +104,7 @@ def test_a_name_cannot_leave_its_place_in_a_link():
     found = links_of(note(version, cluster="a&to=0"), EVERYWHERE)
     assert parse_qs(urlsplit(found["runbook_url"]).query) == {"object": ["port:leaf1/x&object=job:1#‹b›"]}
     assert parse_qs(urlsplit(found["dashboard_url"]).query)["to"] == ["now"]
-    assert unquote(found["silence_url"].partition("?filter=")[2]) == '{incident_id="a"}&filter=b"}'
+    assert unquote(found["silence_url"].partition("?filter=")[2]) == r'{incident_id="a\"}&filter=b"}'
     assert found["incident_url"] == f"http://me/#incident={quote(version.id, safe='')}"
 
 
@@ -123,3 +126,27 @@ def test_no_secret_of_an_alertmanagers_address_is_in_a_link(settings, expected):
 def test_links_are_the_same_in_every_repetition():
     first = note(incident())
     assert links_of(first, EVERYWHERE) == links_of(replace(first, sequence=2, at_ns=T0 + S), EVERYWHERE)
+
+
+PATTERNS = ("", "https://wiki/{kind}/{root}", "https://wiki/find?kind={kind}&object={root}", "https://wiki/a/b#{root}")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_hostile_name_stays_in_its_place_of_every_link(pattern):
+    to = Addresses("http://me/", "http://grafana/", pattern, "http://am/")
+    plain = links_of(note(incident(root=objects.port("leaf1", "x"))), to)
+    for text in (*WELL_FORMED, "a/../../admin", "..", "./x", "a\\..\\b", "a//b"):
+        version = incident(id=text[:60], root=objects.port("leaf1", text[:100]))
+        found = links_of(note(version, cluster=text[:60]), to)
+        assert set(found) >= {"incident_url", "dashboard_url"}
+        for name, url in found.items():
+            assert re.fullmatch(r"[!-~]+", url)
+            assert not set("<>\"'`\\{}|^ ") & set(url)
+            (one, other) = (urlsplit(each) for each in (url, plain[name]))
+            assert one[:2] == other[:2]
+            assert parse_qs(one.query).keys() == parse_qs(other.query).keys()
+            assert "/../" not in f"{one.path}/"
+            assert "/./" not in f"{one.path}/"
+        if "silence_url" in found:
+            matcher = unquote(found["silence_url"].partition("?filter=")[2])
+            assert json.loads(matcher.removeprefix("{incident_id=").removesuffix("}")) == version.id

@@ -12,11 +12,11 @@ from alerts.rendering.text import clean
 from alerts.rendering.webhook import body_of, signature
 from telemetry import objects
 from telemetry.incidents import BlastRadius, IncidentKind
-from tests.hostile_texts import HOSTILE_TEXTS
+from tests.hostile_texts import FIVE_MEGABYTES, HOSTILE_TEXTS
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 TO = Addresses("http://me", "http://grafana", "", "http://am")
-HOSTILE = [*HOSTILE_TEXTS, "x" * 5_000_000]
+HOSTILE = [*HOSTILE_TEXTS, "x" * 5_000_000, FIVE_MEGABYTES]
 _INVISIBLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 

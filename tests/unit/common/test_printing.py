@@ -7,7 +7,7 @@ import pytest
 from common.printing import escape_controls, mask_userinfo, printable
 from tests.hostile_texts import HOSTILE_TEXTS
 
-CONTROLS = [*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\u202e", "\u2066"]
+CONTROLS = [*map(chr, range(32)), *map(chr, range(0x7F, 0xA0)), "\u2028", "\u2029", "\u061c", "\u202e", "\u2066"]
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: f"U+{ord(control):04X}")
