@@ -8,13 +8,8 @@ _CONTROLS = {
         *range(0x20),  # C0: ESC begins a command of a terminal, CR and LF a forged line
         *range(0x7F, 0xA0),  # DEL and C1, where one character is ESC and a bracket
         *(0x2028, 0x2029),  # line ends of Unicode
-        *(
-            0x061C,
-            0x200E,
-            0x200F,
-            *range(0x202A, 0x202F),
-            *range(0x2066, 0x206A),
-        ),  # direction: text that reads as another
+        *(0x061C, 0x200E, 0x200F),  # direction: text that reads as another
+        *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),
     )
 }
 _OF_LINES = {code: escape for code, escape in _CONTROLS.items() if code != 0x0A}

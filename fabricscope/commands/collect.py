@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from common.errors import ConfigError
-from common.printing import printable
+from common.printing import escape_controls, printable
 from fabricscope.clock import event_clock
 from fabricscope.commands.progress import progress
 from fabricscope.settings import load_settings
@@ -42,7 +42,8 @@ def collect_and_print(
             else "no target is configured: expected scrape_configs, gnmi_configs, or another source in the settings"
         )
     if as_json:
-        sys.stdout.buffer.write(orjson.dumps([_document(each, samples) for each in found]) + b"\n")
+        document = orjson.dumps([_document(each, samples) for each in found]).decode()
+        sys.stdout.buffer.write(escape_controls(document).encode() + b"\n")
     else:
         Console(width=None if sys.stdout.isatty() else _WIDTH).print(_table(found, samples))
     return not any(each.problem for each in found)
@@ -82,10 +83,14 @@ def _table(found: Sequence[Outcome], samples: int) -> Table:
         up = f"no: {each.problem}" if each.problem else "yes"
         sent = str(len(batch)) if batch is not None else f"{each.events} facts"
         unmapped = f"{len(each.unmapped)} names" if each.unmapped else ""
-        examples = "\n".join(f"{key} {value:g}" for key, value in _examples(each, samples))
-        cells = (each.target, device, up, sent, duration, unmapped, examples)
-        drawn.add_row(*(Text(printable(cell, keep_lines=True)) for cell in cells))
+        examples = [_text(f"{key} {value:g}") for key, value in _examples(each, samples)]
+        cells = (each.target, device, up, sent, duration, unmapped)
+        drawn.add_row(*map(_text, cells), Text("\n").join(examples))
     return drawn
+
+
+def _text(cell: str) -> Text:
+    return Text(printable(cell))
 
 
 def _caption(found: Sequence[Outcome]) -> str | None:

@@ -9,6 +9,7 @@ from bus.base import Bus, Gap
 from bus.deadletter import DeadLetter, read_letter
 from bus.owner.publishing import without_owner
 from common.errors import BadInput, Unavailable
+from common.printing import printable
 from common.units import NS_PER_S
 from fabricscope.commands.audited import audited_command
 from fabricscope.commands.running_bus import running_bus
@@ -60,7 +61,7 @@ async def _replay(config_file: Path | None, numbers: Sequence[int], ask: Callabl
             try:
                 topic = topic_to_replay(letter)
             except BadInput as error:
-                print(f"{number}: left out: {error}")
+                print(printable(f"{number}: left out: {error}"))
                 continue
             question = f"{number}: publish {letter.size_bytes} bytes again to {topic.name}?"
             if ask is not None and not await asyncio.to_thread(ask, question):

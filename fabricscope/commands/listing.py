@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from common.printing import printable
+from common.printing import escape_controls, printable
 from fabricscope.api import views
 from fabricscope.api.views.view import View
 from fabricscope.terminal import COLOURS, LOST_MIN_S, answered_panel
@@ -23,7 +23,7 @@ V = TypeVar("V", bound=View)
 def print_incidents(found: Iterable[views.Incident], limit: int, *, as_json: bool) -> None:
     shown, more = _first(found, limit)
     if as_json:
-        _print_json(shown)
+        _print_json([one.model_dump(mode="json") for one in shown])
         return
     table = _table("incidents", ("severity", "state", "since, UTC", "title", "GPU-hours lost", "id"), shown, more)
     for one in shown:
@@ -40,7 +40,7 @@ def print_incident(incident: views.Incident, members: Sequence[views.Member], *,
     """members: all of them, or none to leave them out."""
     if as_json:
         whole = incident.model_dump(mode="json")
-        print(orjson.dumps(whole | {"members": [each.model_dump() for each in members]} if members else whole).decode())
+        _print_json(whole | {"members": [each.model_dump() for each in members]} if members else whole)
         return
     console = Console()
     console.print(answered_panel(incident))
@@ -54,7 +54,7 @@ def print_incident(incident: views.Incident, members: Sequence[views.Member], *,
 def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -> None:
     shown, more = _first(found, limit)
     if as_json:
-        _print_json(shown)
+        _print_json([one.model_dump(mode="json") for one in shown])
         return
     table = _table("targets", ("target", "device", "up", "collected, UTC", "took", "series"), shown, more)
     for one in shown:
@@ -68,13 +68,13 @@ def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -
 def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -> None:
     shown, more = _first(found, limit)
     if as_json:
-        _print_json(shown)
+        _print_json([one.model_dump(mode="json") for one in shown])
         return
     table = _table("changes", ("kind", "objects", "starts, UTC", "ends, UTC", "author", "summary", "id"), shown, more)
     for one in shown:
         ends = _time(one.ends) if one.ends else ""
-        cells = (one.kind, "\n".join(one.objects), _time(one.starts), ends, one.author, one.summary, one.id)
-        table.add_row(*map(_text, cells))
+        cells = (_time(one.starts), ends, one.author, one.summary, one.id)
+        table.add_row(_text(one.kind), Text("\n").join(map(_text, one.objects)), *map(_text, cells))
     Console().print(table)
 
 
@@ -92,12 +92,13 @@ def _table(noun: str, headings: Sequence[str], shown: Sequence[View], more: bool
     return table
 
 
-def _print_json(shown: Sequence[View]) -> None:
-    print(orjson.dumps([one.model_dump(mode="json") for one in shown]).decode())
+def _print_json(document: object) -> None:
+    """The same values: JSON itself leaves C1 and direction characters as they are, and has escapes for them."""
+    print(escape_controls(orjson.dumps(document).decode()))
 
 
 def _text(cell: str) -> Text:
-    return Text(printable(cell, keep_lines=True))
+    return Text(printable(cell))
 
 
 def _time(instant: str) -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
+from common.printing import printable
+
 _LONG_S = 2.0
 
 
@@ -28,7 +30,7 @@ def progress(shown: bool) -> Iterator[tuple[Callable[[str], None], Callable[[flo
             bar.update(task, completed=share)
 
     try:
-        yield lambda line: console.print(line, markup=False), show
+        yield lambda line: console.print(printable(line), markup=False), show
     finally:
         if started:
             bar.stop()

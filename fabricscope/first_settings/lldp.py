@@ -4,6 +4,7 @@ lldpd writes a list of one element as the element itself, and names chassis by k
 """
 
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
 
 import orjson
@@ -42,7 +43,7 @@ def _neighbour(device: str, port: str, interface: Mapping[str, Any]) -> Neighbou
     name, chassis = next(iter(interface["chassis"].items()))
     chassis["id"]  # of a chassis without a name its fields are here, and a field has none
     capabilities = {each["type"] for each in _list(chassis.get("capability")) if each["enabled"]}
-    addresses = [str(each) for each in _list(chassis.get("mgmt-ip"))]
+    addresses = [str(each) for each in _list(chassis.get("mgmt-ip")) if _is_address(each)]
     others = [each for each in addresses if not each.lower().startswith("fe80:")]
     return Neighbour(
         device,
@@ -52,6 +53,15 @@ def _neighbour(device: str, port: str, interface: Mapping[str, Any]) -> Neighbou
         forwards=bool(capabilities & _FORWARDS),
         address=others[0] if others else "",
     )
+
+
+def _is_address(text: object) -> bool:
+    """Whatever else a neighbour says there would be read as a host and a port."""
+    try:
+        ip_address(str(text))
+    except ValueError:
+        return False
+    return True
 
 
 def _pairs(interfaces: object) -> Iterator[tuple[str, Any]]:
