@@ -71,7 +71,7 @@ def init(folder: Path, sources: Sources, wanted: Wanted, *, force: bool, ask: bo
 
 
 def find(cluster: Cluster, sources: Sources) -> list[str]:
-    """Adds what the sources know; a line for each that was asked."""
+    """Adds what the sources know; a line for each that was asked, and for what was left out."""
     lines = []
     for given in sources.lldp:
         name, _, file = given.rpartition("=")
@@ -83,7 +83,7 @@ def find(cluster: Cluster, sources: Sources) -> list[str]:
             lines.append(_add_lldp(cluster, body, socket.gethostname(), "lldpcli"))
         if not sources.slurm_nodes and (body := _run(SLURM)) is not None:
             lines.append(_add_slurm(cluster, body, "scontrol"))
-    return lines
+    return lines + cluster.leave_out_shared_addresses()
 
 
 def _add_lldp(cluster: Cluster, body: bytes, device: str, where: str) -> str:

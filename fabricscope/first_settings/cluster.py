@@ -56,6 +56,15 @@ class Cluster:
                 self.hosts.add(one.other)
                 self._switches.add(one.device)
 
+    def leave_out_shared_addresses(self) -> list[str]:
+        """A line for each address that several devices say is theirs: nobody knows whose it is."""
+        owners: dict[str, list[str]] = {}
+        for name, address in sorted(self.addresses.items()):
+            owners.setdefault(address, []).append(name)
+        shared = {address: names for address, names in owners.items() if len(names) > 1}
+        self.addresses = {name: address for name, address in self.addresses.items() if address not in shared}
+        return [f"{address}: left out, as it is the address of {', '.join(names)}" for address, names in shared.items()]
+
     def roles(self) -> dict[str, Role]:
         """Of every device. A switch with a host is a leaf, one with switches alone a spine; others are hosts."""
         hosts = (self.hosts | self._reporters) - self._switches

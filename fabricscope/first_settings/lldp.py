@@ -61,7 +61,7 @@ def _is_address(text: object) -> bool:
         ip_address(str(text))
     except ValueError:
         return False
-    return True
+    return "%" not in str(text)  # a scope is one of the neighbour's own, and any text
 
 
 def _pairs(interfaces: object) -> Iterator[tuple[str, Any]]:

@@ -80,6 +80,23 @@ def test_a_switch_without_hosts_is_a_spine() -> None:
     assert cluster.roles() == {"leaf1": Role.LEAF, "spine1": Role.SPINE, "node1": Role.HOST}
 
 
+def test_an_address_that_several_say_is_theirs_is_left_out() -> None:
+    cluster = Cluster()
+    said = (("leaf1", "10.0.2.1"), ("leaf2", "10.0.2.2"), ("leaf3", "10.0.2.1"))
+    cluster.add_neighbours(Neighbour("node1", f"e{to}", to, "E0", forwards=True, address=at) for to, at in said)
+    assert cluster.leave_out_shared_addresses() == ["10.0.2.1: left out, as it is the address of leaf1, leaf3"]
+    assert cluster.addresses == {"leaf2": "10.0.2.2"}
+    assert cluster.leave_out_shared_addresses() == []
+
+
+@pytest.mark.parametrize("said", ["leaf1.example", "10.0.0.1:22", "10.0.0.1/../x", "", "2001:db8::1%<b>", "=1+1"])
+def test_what_is_no_address_of_a_management_is_left_out(said: str) -> None:
+    document = json.loads(NODE1.read_bytes())
+    document["lldp"]["interface"][0]["rdma0"]["chassis"]["leaf1"]["mgmt-ip"] = said
+    found, _ = parse_neighbours(json.dumps(document).encode(), "node1", "x")
+    assert [one.address for one in found] == ["", "10.0.2.2"]
+
+
 @pytest.mark.parametrize(
     ("file", "names"),
     [
