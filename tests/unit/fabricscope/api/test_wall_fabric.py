@@ -14,7 +14,7 @@ from fabricscope.api.wall.plan import GROUPS_MAX, Fabric, Scope
 from telemetry.findings import Evidence, FindingKind
 from telemetry.incidents import IncidentState, Severity
 from telemetry.objects import ObjectKind, ObjectRef, device, gpu, port
-from telemetry.topology import Device, Role, StorageTarget, Topology, TopologyFact
+from telemetry.topology import Device, Entity, Role, StorageTarget, Topology, TopologyFact
 from tests.unit.fabricscope.api.traffic import incident
 from tests.unit.fabricscope.api.wall_cluster import NS, facts, finding
 
@@ -108,7 +108,7 @@ def test_what_is_unhealthy_comes_worst_first_causes_before_what_follows(model):
 
 
 def test_a_slow_storage_target_is_where_its_server_is(model):
-    served = [Device("oss1", Role.STORAGE), StorageTarget("scratch", "OST0001", "oss1")]
+    served: list[Entity] = [Device("oss1", Role.STORAGE), StorageTarget("scratch", "OST0001", "oss1")]
     model.topology = model.topology.with_facts(TopologyFact(one, 1, "x") for one in served)
     target = ObjectRef(ObjectKind.STORAGE_TARGET, "scratch/OST0001")
     model.incidents = {"i1": replace(incident("i1"), root=target, findings=("f1",))}
