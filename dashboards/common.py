@@ -5,6 +5,7 @@ from dataclasses import replace
 from dashboards.model import DrillDown, Panel, Query, Variable
 from dashboards.panels import falling, rising, stat, table
 from dashboards.queries import CLUSTER, TARGETS, age_of_targets, targets_up
+from telemetry.boards import BOARD_OF
 from telemetry.kinds import Domain, incident_kinds
 
 _IN_RACKS = CLUSTER + ',pod=~"$pod",rack=~"$rack"'
@@ -22,16 +23,6 @@ PLACE_VARIABLES = (
 )
 JOB_VARIABLE = Variable("job", "Job", f"label_values(fabricscope_job_node{{{CLUSTER}}}, job_id)")
 
-BOARD_OF = {
-    Domain.FABRIC: "fabricscope-fabric",
-    Domain.DEVICE: "fabricscope-links",
-    Domain.GPU: "fabricscope-gpu",
-    Domain.STORAGE: "fabricscope-storage",
-    Domain.POWER: "fabricscope-power",
-    Domain.CAPACITY: "fabricscope-capacity",
-    Domain.TELEMETRY: "fabricscope-pipeline",
-    Domain.UNKNOWN: "fabricscope-incidents",
-}
 _FRESHNESS = stat(
     1,
     "Age of the newest sample (s, oldest kind of target, now)",

@@ -9,22 +9,12 @@ from alerts.decision.own_incident import OWN_KINDS
 from alerts.notification import Notification
 from alerts.rendering.text import LABEL_CHARS_MAX, TEXT_CHARS_MAX, clean
 from common.units import NS_PER_MS, NS_PER_S
+from telemetry.boards import BOARD_OF
 from telemetry.incidents import Incident
-from telemetry.kinds import Domain, incident_kinds
+from telemetry.kinds import incident_kinds
 
 MARGIN_NS = 15 * 60 * NS_PER_S
 """Shown before the onset and after the end: enough to see what was normal (assumption)."""
-BOARDS = {
-    Domain.FABRIC: "fabricscope-fabric",
-    Domain.DEVICE: "fabricscope-links",
-    Domain.GPU: "fabricscope-gpu",
-    Domain.STORAGE: "fabricscope-storage",
-    Domain.POWER: "fabricscope-power",
-    Domain.CAPACITY: "fabricscope-capacity",
-    Domain.TELEMETRY: "fabricscope-pipeline",
-}
-"""The uid of the board for a domain, as in ``dashboards/boards``."""
-OTHER_BOARD = "fabricscope-noc"
 
 
 def links_of(notification: Notification, to: Addresses) -> dict[str, str]:
@@ -65,7 +55,7 @@ def _filled(pattern: str, incident: Incident) -> str:
 def _board(notification: Notification) -> str:
     """Its path and query. The range of an open incident ends when somebody looks."""
     incident = notification.incident
-    uid = BOARDS.get(incident_kinds()[incident.kind].domain, OTHER_BOARD)
+    uid = BOARD_OF[incident_kinds()[incident.kind].domain]
     from_ms = max(0, incident.onset_ns - MARGIN_NS) // NS_PER_MS
     until = (incident.resolved_ns + MARGIN_NS) // NS_PER_MS if incident.resolved_ns else "now"
     cluster = quote(notification.labels.get("cluster", ""), safe="")

@@ -25,7 +25,7 @@ LIMIT = 7.5  # nats: two samples in a row that come once in a hundred each, or o
 _ONE_SAMPLE, _SURE_RUNG = 0.6 * LIMIT, 2  # that one sample counts for at most, below this rung
 _MOST = 1.5 * LIMIT  # so that a run that has become usual ends soon
 _GAP = 1.5  # times the usual time between samples, beyond which a run ends where a low sample came meanwhile
-_MISSED = 2.5  # the same where none came: one sample was lost, and a fault that lasts would be learned with each of them
+_MISSED = 2.5  # the same where none came: a sample was lost, and a fault would be learned with each one
 _FORGOTTEN = 60.0  # samples, by when nothing is left of a sum that halves with each
 
 

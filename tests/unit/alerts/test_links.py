@@ -11,10 +11,11 @@ from alerts.addresses import Addresses
 from alerts.notification import Action, Notification
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.rendering.labels import labels_of
-from alerts.rendering.links import BOARDS, OTHER_BOARD, incident_url, links_of
+from alerts.rendering.links import incident_url, links_of
 from common.units import NS_PER_MS
 from dashboards.boards import ALL
 from telemetry import objects
+from telemetry.boards import BOARD_OF
 from telemetry.incidents import Incident, IncidentKind
 from tests.hostile_texts import WELL_FORMED
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
@@ -63,7 +64,7 @@ def test_the_incident_is_shown_by_the_noc_page(external, expected):
         (IncidentKind.LINK_DOWN, "fabricscope-fabric"),
         (IncidentKind.GPU_FAULT, "fabricscope-gpu"),
         (IncidentKind.RACK_POWER, "fabricscope-power"),
-        (IncidentKind.UNEXPLAINED, "fabricscope-noc"),
+        (IncidentKind.UNEXPLAINED, "fabricscope-incidents"),
     ],
 )
 def test_the_board_is_that_of_the_domain(kind, board):
@@ -73,7 +74,7 @@ def test_the_board_is_that_of_the_domain(kind, board):
 
 def test_every_board_that_is_linked_to_exists_and_takes_the_cluster():
     boards = {board.uid: board for board in ALL}
-    for uid in {*BOARDS.values(), OTHER_BOARD}:
+    for uid in BOARD_OF.values():
         assert "cluster" in {variable.name for variable in boards[uid].variables}
 
 

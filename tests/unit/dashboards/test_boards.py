@@ -15,12 +15,12 @@ import yaml
 from dashboards import boards
 from dashboards.boards import ALL
 from dashboards.build import build
-from dashboards.common import BOARD_OF
 from dashboards.expressions import metrics_named
 from dashboards.lint import complain
 from dashboards.model import Level
 from dashboards.own_series import OWN_SERIES
 from dashboards.render import render_board
+from telemetry.boards import BOARD_OF
 from telemetry.kinds import Domain
 
 ROOT = Path(__file__).parents[3]
