@@ -150,3 +150,9 @@ def test_an_incident_is_explained_from_its_cause_to_its_effects(model):
 )
 def test_on_which_side_a_value_is_bad(series, value, normal, worse):
     assert worse_side(Evidence(series, value, normal, "ratio")) == worse
+
+
+def test_what_a_storage_target_is_asked_for_is_on_no_side_bad():
+    series = 'storage_operation_duration_seconds_sum{device="oss1",fs="scratch",target="OST0001"}'
+    assert worse_side(Evidence(series, 0.8, 0.02, "seconds an operation")) == "higher"
+    assert worse_side(Evidence(series, 376.0, 338.0, "operations/s")) == ""
