@@ -1,10 +1,14 @@
 """What a series reaches again and again is no finding: how high it usually is, learned in the detector's memory."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models import heights
 from analytics.models.heights import RUNGS, Heights, Samples
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 
@@ -17,7 +21,16 @@ USUAL_HEIGHTS = (
     MemoryColumn("usual", RUNGS),
     MemoryColumn("run", RUNGS),
 )
+USUAL_HEIGHTS_FORMAT = 2
 _BELOW = 0.99  # a score at the limit that is usual for this series
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 knew no low samples."""
+    return State(state.head, {**state.arrays, "low_ns": np.zeros(len(state.arrays["sid"]), np.int64)})
+
+
+USUAL_HEIGHTS_MIGRATIONS: Mapping[int, Migration] = {1: _from_format_1}
 
 
 def unusual(

@@ -1,12 +1,19 @@
 """ECN marking out of proportion: a queue marks far more of its packets than it normally does."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
+from analytics.detectors.usual_heights import (
+    USUAL_HEIGHTS,
+    USUAL_HEIGHTS_FORMAT,
+    USUAL_HEIGHTS_MIGRATIONS,
+    unusual,
+)
+from analytics.snapshot.block import Migration
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
@@ -29,6 +36,8 @@ class EcnMarking(Detector):
     kind: FindingKind = FindingKind.ECN_MARKING
     metrics: tuple[str, ...] = ("fabric_queue_ecn_marked_packets_total", "fabric_queue_transmit_packets_total")
     memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
+    memory_format: int = USUAL_HEIGHTS_FORMAT
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: USUAL_HEIGHTS_MIGRATIONS, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         marks, packets = view.column(self.metrics[0]), view.column(self.metrics[1])

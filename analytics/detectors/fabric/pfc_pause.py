@@ -5,13 +5,20 @@ IEEE 802.1Qbb lets a frame stop a priority for any time from 0 (which ends a pau
 a thousand short pauses and a long one look the same. Such a device is judged by that bound, with half of the weight.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
+from analytics.detectors.usual_heights import (
+    USUAL_HEIGHTS,
+    USUAL_HEIGHTS_FORMAT,
+    USUAL_HEIGHTS_MIGRATIONS,
+    unusual,
+)
+from analytics.snapshot.block import Migration
 from analytics.state.lookup import lookup
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
@@ -41,6 +48,8 @@ class PfcPause(Detector):
     bits_per_second: float
     metrics: tuple[str, ...] = (*(metric for source in _SOURCES for metric in source), _TRANSITIONS)
     memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
+    memory_format: int = USUAL_HEIGHTS_FORMAT
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: USUAL_HEIGHTS_MIGRATIONS, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         selector = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent

@@ -6,13 +6,19 @@ a finding needs; what is much for a queue follows from what it usually holds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
-from analytics.detectors.usual_heights import USUAL_HEIGHTS, unusual
+from analytics.detectors.usual_heights import (
+    USUAL_HEIGHTS,
+    USUAL_HEIGHTS_FORMAT,
+    USUAL_HEIGHTS_MIGRATIONS,
+    unusual,
+)
+from analytics.snapshot.block import Migration
 from analytics.state.columns import locked
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
@@ -39,6 +45,8 @@ class QueueCongested(Detector):
     kind: FindingKind = FindingKind.QUEUE_CONGESTED
     metrics: tuple[str, ...] = ("fabric_queue_occupancy_peak_bytes", "fabric_queue_occupancy_bytes")
     memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
+    memory_format: int = USUAL_HEIGHTS_FORMAT
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: USUAL_HEIGHTS_MIGRATIONS, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         peaks = view.column(self.metrics[0], cleared_by_itself)
