@@ -7,7 +7,7 @@ DEVICES = CLUSTER + ',pod=~"$pod",rack=~"$rack",device=~"$device"'
 TARGETS = CLUSTER + ',target!=""'  # of up: Prometheus has series of this name for whatever it scrapes itself
 OWN = 'job="fabricscope"'  # Fabricscope's own metrics, which Prometheus scrapes: they are of no cluster
 GPU_INFO = f"max by (cluster, device, gpu, index) (gpu_info{{{CLUSTER}}})"
-LINES_MAX = 10  # of a panel: more are not told apart by their colours
+LINES_MAX = 10  # of a panel: more cannot be distinguished by their colours
 LABEL_OF = {"job": "job_id"}  # variables that are not called like the label that fills them
 JOB_NODES = f'fabricscope_job_node{{{CLUSTER},job_id=~"$job"}}'
 

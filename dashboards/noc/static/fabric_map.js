@@ -61,7 +61,7 @@ function figures(bundle) {
   return `${bundle.links} link${bundle.links === 1 ? "" : "s"}${used}`;
 }
 
-/** Whether its figures fit between a box and the next one: else they are only told to who points at the line. */
+/** Whether its figures fit between a box and the next one: else they show only where somebody points at the line. */
 function hasRoom(bundle, places, size) {
   return (1.2 + 0.8 * LETTER * figures(bundle).length) * size < places.get(bundle.b).step / 2;
 }

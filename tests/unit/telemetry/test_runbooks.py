@@ -1,4 +1,4 @@
-"""Every kind of incident has a runbook, and what it tells people to type exists."""
+"""Every kind of incident has a runbook, and what it has people type exists."""
 
 import doctest
 import re
