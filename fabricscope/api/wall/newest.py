@@ -11,6 +11,7 @@ from common.units import NS_PER_S
 from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable, parse_series_key
 
+KEPT_NS = 3600 * NS_PER_S  # a target that is silent for longer was removed
 Labels = Mapping[str, str]
 
 
@@ -26,7 +27,7 @@ class Newest:
 
 
 class NewestSamples:
-    """Of the series of ``metrics``: memory grows with them alone."""
+    """Of the series of ``metrics``: memory grows with those of the last hour alone."""
 
     def __init__(self, metrics: Iterable[str]) -> None:
         self._metrics = frozenset(metrics)
@@ -38,8 +39,13 @@ class NewestSamples:
             return
         known = self._targets.get(batch.table.target)
         if known is None or known.digest != batch.table.digest:
+            self._forget(batch.collection.collected_ns - KEPT_NS)
             known = self._targets[batch.table.target] = _Columns(batch.table, self._metrics, known)
         known.add(batch)
+
+    def _forget(self, before_ns: int) -> None:
+        """Targets that have said nothing since then."""
+        self._targets = {name: one for name, one in self._targets.items() if one.collected_ns >= before_ns}
 
     def all(self) -> Iterator[Newest]:
         """Every series that has had a sample."""
@@ -48,10 +54,10 @@ class NewestSamples:
 
 
 class _Columns:
-    """The series of one target. A table that follows another one takes over what is known."""
+    """The series of one target. A table that follows another one takes over what is known. collected_ns: the newest."""
 
     def __init__(self, table: SeriesTable, metrics: frozenset[str], before: "_Columns | None") -> None:
-        self.digest = table.digest
+        self.digest, self.collected_ns = table.digest, 0
         rows = [row for row, key in enumerate(table.keys) if key.partition("{")[0] in metrics]
         self._keys = [table.keys[row] for row in rows]
         self._place = np.full(len(table), -1)
@@ -70,6 +76,7 @@ class _Columns:
                 self._values[place], self._rates[place] = before._values[known], before._rates[known]
 
     def add(self, batch: SampleBatch) -> None:
+        self.collected_ns = max(self.collected_ns, batch.collection.collected_ns)
         if not self._keys:
             return
         places = self._place[batch.series]

@@ -142,3 +142,15 @@ def test_the_newest_sample_of_each_series_survives_a_change_of_the_table():
     assert found.rate == pytest.approx(2.0)
     samples.add(batch((other, one), 30, 9.0, 1.0))
     assert np.isnan(next(samples.all()).rate)  # a reset has no rate
+
+
+def test_targets_that_are_gone_for_an_hour_are_forgotten():
+    """Each with a name of its own, as a scheduler gives its pods."""
+    samples = NewestSamples(["x_total"])
+    for number in range(10):
+        second = 10 + 1000 * number
+        like = leaf_round(1, second, second * NS)
+        table = SeriesTable(f"t{number}", "a", (f'x_total{{device="a",pod="{number}"}}',))
+        row = np.zeros(1, np.uint32)
+        samples.add(SampleBatch(table, like.collection, np.array([second * NS]), row, np.ones(1)))
+    assert [found.labels["pod"] for found in samples.all()] == ["6", "7", "8", "9"]
