@@ -18,6 +18,7 @@ class DropReason(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"  # a value that the catalogue excludes
     EVENT_TIME = "event_time"  # earlier than 1 h ago or more than 5 min ahead
     DUPLICATE = "duplicate"  # a series that one body holds twice
+    OUT_OF_ORDER = "out_of_order"  # pushed after a later one of its series
     BAD_FORMAT = "bad_format"  # one value of a message that is well formed otherwise
     QUOTA = "quota"  # beyond what one target may send
     NEW_SERIES = "new_series"  # of a series beyond the new ones that one target may bring
