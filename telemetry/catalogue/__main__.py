@@ -1,6 +1,9 @@
 """``python -m telemetry.catalogue``: the catalogue as a document, ``docs/metrics.md``."""
 
-from telemetry.catalogue import Metric, metrics
+from collections import defaultdict
+from collections.abc import Mapping
+
+from telemetry.catalogue import Metric, metrics, origins_of, source_names
 
 
 def document() -> str:
@@ -13,11 +16,23 @@ def document() -> str:
         "| metric | kind | unit | labels | description | names in the sources |",
         "|---|---|---|---|---|---|",
     ]
-    return "\n".join([*lines, *map(_row, metrics().values())]) + "\n"
+    named = _names()
+    return "\n".join([*lines, *(_row(metric, named[metric.name]) for metric in metrics().values())]) + "\n"
 
 
-def _row(metric: Metric) -> str:
-    names = dict.fromkeys(f"{origin.source}: `{origin.name}`" for origin in metric.origins)
+def _names() -> Mapping[str, list[str]]:
+    """What each system calls each metric."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for system in source_names():
+        names: dict[str, dict[str, None]] = defaultdict(dict)
+        for metric, origin in origins_of(system):
+            names[metric.name][f"`{origin.name}`"] = None
+        for name, theirs in names.items():
+            found[name].append(f"{system}: {', '.join(theirs)}")
+    return found
+
+
+def _row(metric: Metric, names: list[str]) -> str:
     labels = ", ".join(metric.labels)
     cells = (f"`{metric.name}`", metric.kind.value, metric.unit, labels, metric.help, "<br>".join(names))
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

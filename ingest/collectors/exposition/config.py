@@ -11,7 +11,7 @@ from common.tls import TlsConfig
 from common.units import Seconds
 from ingest.admission.line import Priority
 from ingest.collectors.exposition.relabel import RelabelConfig
-from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, sources
+from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, source, source_names
 
 
 class _Frozen(BaseModel):
@@ -122,8 +122,8 @@ class ScrapeConfig(_Frozen):
             raise ValueError("scrape_timeout: expected at most scrape_interval")
         if self.basic_auth and self.authorization:
             raise ValueError("authorization: not together with basic_auth")
-        if self.source not in sources() and not self.mapping:
-            raise ValueError(f"source: expected one of {', '.join(sources())}, or entries in mapping")
+        if self.source not in source_names() and not self.mapping:
+            raise ValueError(f"source: expected one of {', '.join(source_names())}, or entries in mapping")
         return self
 
     @property
@@ -131,7 +131,9 @@ class ScrapeConfig(_Frozen):
         return self.scrape_interval if self.scrape_timeout is None else self.scrape_timeout
 
     def catalogue_source(self) -> Source:
-        return sources().get(self.source) or Source(self.source, "by mapping alone")
+        if self.source in source_names():
+            return source(self.source)
+        return Source(self.source, "by mapping alone", ("exposition",))
 
     def origins(self) -> list[tuple[Metric, Origin]]:
         return origins_of(self.source) + [entry.origin(self.source) for entry in self.mapping]

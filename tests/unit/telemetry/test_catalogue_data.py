@@ -3,10 +3,11 @@
 import csv
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pytest
 
-from telemetry.catalogue import Kind, Metric, metrics, sources
+from telemetry.catalogue import Kind, Metric, Origin, metrics, origins_of, source, source_names, sources
 from tests.samples import SAMPLES
 
 # sources.md §2, and what single groups of metrics add to it.
@@ -23,7 +24,13 @@ SUFFIXES = (
     "amperes", "rpm", "dbm", "ticks",
 )  # fmt: skip
 
+every_system = pytest.mark.parametrize("system", source_names())
 every_metric = pytest.mark.parametrize("metric", metrics().values(), ids=lambda metric: metric.name)
+
+
+def every_origin() -> Iterator[tuple[Metric, Origin]]:
+    for system in source_names():
+        yield from origins_of(system)
 
 
 @every_metric
@@ -44,32 +51,27 @@ def test_labels_are_known_and_begin_with_the_device(metric: Metric) -> None:
     assert metric.labels[0] == "device"
     assert set(metric.labels) <= LABELS
     assert metric.help.endswith(".")
-    for origin in metric.origins:
-        assert set(origin.labels) <= set(metric.labels) - {"device"}
-
-
-@every_metric
-def test_origins_name_known_sources_and_real_scales(metric: Metric) -> None:
-    for origin in metric.origins:
-        assert origin.source in sources()
-        assert origin.scale != 0
     if metric.minimum is not None and metric.maximum is not None:
         assert metric.minimum < metric.maximum
+
+
+@every_system
+def test_origins_fill_labels_of_their_metric_and_have_real_scales(system: str) -> None:
+    for metric, origin in origins_of(system):
+        assert set(origin.labels) <= set(metric.labels) - {"device"}
+        assert origin.scale != 0
+
+
+def test_every_metric_is_reported_by_some_system() -> None:
+    assert set(metrics()) == {metric for source in sources().values() for metric in source.metrics}
 
 
 def test_no_name_of_a_source_means_two_things() -> None:
     """Two origins of one name differ in what they take from it, or feed different metrics on purpose."""
     taken: dict[tuple[object, ...], list[str]] = defaultdict(list)
-    for metric in metrics().values():
-        for origin in metric.origins:
-            key = (
-                origin.source,
-                origin.name,
-                origin.bit,
-                *sorted(origin.where.items()),
-                *sorted(origin.labels.items()),
-            )
-            taken[key].append(metric.name)
+    for metric, origin in every_origin():
+        where, labels = sorted(origin.where.items()), sorted(origin.labels.items())
+        taken[origin.source, origin.name, origin.bit, *where, *labels].append(metric.name)
     twice = {(str(key[0]), str(key[1])): names for key, names in taken.items() if len(names) > 1}
     shared = {
         ("dcgm", name)
@@ -107,7 +109,7 @@ def test_dcgm_names_exist_in_dcgm() -> None:
         known |= {row["old_name"] for row in csv.DictReader(file)}
     for file_name in ("default-counters.csv", "dcp-metrics-included.csv", "1.x-compatibility-metrics.csv"):
         known |= set(re.findall(r"^#? ?(\w+) ?,", (config / file_name).read_text(), re.MULTILINE))
-    ours = {origin.name for metric in metrics().values() for origin in metric.origins if origin.source == "dcgm"}
+    ours = {origin.name for _, origin in origins_of("dcgm")}
     # FB_RESERVED is in the exporter's list; the clock reasons' name of 4.5 and earlier is a rename.
     assert ours - known == set()
 
@@ -117,6 +119,6 @@ def test_both_names_of_a_renamed_field_are_mapped(renamed: str) -> None:
     with (SAMPLES / "dcgm" / "config" / "dcgm_field_renames_4.6.0.csv").open() as file:
         new = {row["old_name"]: row["new_name"] for row in csv.DictReader(file)}
     old = f"DCGM_FI_DEV_{renamed}"
-    for metric in metrics().values():
-        names = {origin.name for origin in metric.origins}
+    for origins in source("dcgm").metrics.values():
+        names = {origin.name for origin in origins}
         assert (old in names) == (new[old] in names)

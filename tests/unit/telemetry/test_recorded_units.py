@@ -9,7 +9,7 @@ from tests.h100 import phase
 
 def scale(metric: str, name: str) -> float:
     """What the catalogue multiplies a source's values with."""
-    return next(origin.scale for origin in catalogue.metrics()[metric].origins if origin.name == name)
+    return next(each.scale for of, each in catalogue.origins_of("dcgm") if (of.name, each.name) == (metric, name))
 
 
 def gained(column: str, name: str) -> tuple[float, float]:

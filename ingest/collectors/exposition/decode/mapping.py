@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.name_index import NameIndex
 from telemetry.catalogue import Kind, Metric, Origin, Source
 from telemetry.series import series_key
 
@@ -55,22 +56,19 @@ class Mapper:
         self._source, self._identity = source, dict(identity)
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
-        self._by_name: dict[str, list[_Rule]] = {}
-        self._by_pattern: list[_Rule] = []
+        self._rules = NameIndex[_Rule]()
         for metric, origin in origins:
             where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
-            if "{" in origin.name:
-                self._by_pattern.append(_Rule(metric, origin, _name_pattern(origin.name), where))
-            else:
-                self._by_name.setdefault(origin.name, []).append(_Rule(metric, origin, None, where))
+            pattern = _name_pattern(origin.name) if "{" in origin.name else None
+            self._rules.add(origin.name, _Rule(metric, origin, pattern, where))
 
     def map(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The canonical series that this one feeds; [] when the catalogue does not know it."""
-        found = [(rule, labels) for rule in self._by_name.get(name, ())]
-        for rule in self._by_pattern:
-            assert rule.name is not None
-            matched = rule.name.fullmatch(name)
-            if matched is not None:
+        found: list[tuple[_Rule, Mapping[str, str]]] = []
+        for rule in self._rules.candidates(name):
+            if rule.name is None:
+                found.append((rule, labels))
+            elif matched := rule.name.fullmatch(name):
                 found.append((rule, {**labels, **matched.groupdict()}))
         entries = (self._entry(rule, self._with_parts(given)) for rule, given in found)
         mapped = [entry for entry in entries if entry is not None]

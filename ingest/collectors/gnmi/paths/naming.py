@@ -1,11 +1,11 @@
 """From a path to the canonical series: an index of the catalogue's gNMI origins. Used once for each path."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ingest.collectors.gnmi.paths.elements import Element, Elements, parse_path
 from ingest.collectors.gnmi.paths.pattern import PathPattern
+from ingest.collectors.name_index import NameIndex
 from telemetry.catalogue import Metric, Origin, origins_of
 
 # Lists whose entries hold no metric themselves but contain one, or metadata.
@@ -37,19 +37,19 @@ class Naming:
     """
 
     def __init__(self, sources: Iterable[str]) -> None:
-        self._by_last: dict[str | None, list[tuple[PathPattern, Metric, Origin]]] = defaultdict(list)
+        self._by_last_step = NameIndex[tuple[PathPattern, Metric, Origin]]()
         self.key_names: dict[str, set[str]] = {name: set(keys) for name, keys in _LIST_KEYS.items()}
         for source in sources:
             for metric, origin in origins_of(source):
-                pattern = PathPattern.of(origin.name)
-                self._by_last[pattern.last].append((pattern, metric, origin))
-                for elem in parse_path(origin.name).elem:
+                steps = parse_path(origin.name).elem
+                self._by_last_step.add(steps[-1].name, (PathPattern.of(origin.name), metric, origin))
+                for elem in steps:
                     self.key_names.setdefault(elem.name, set()).update(elem.key)
 
     def name(self, elements: Elements) -> Named | None:
         """None for a path outside the catalogue."""
         last: Element = elements[-1] if elements else ("", ())
-        for pattern, metric, origin in (*self._by_last.get(last[0], ()), *self._by_last.get(None, ())):
+        for pattern, metric, origin in self._by_last_step.candidates(last[0]):
             labels = pattern.match(elements)
             if labels is not None:
                 return Named(metric, origin, {**origin.labels, **labels})

@@ -24,12 +24,6 @@ class PathPattern:
         elems = parse_path(text).elem
         return cls(tuple((_text(e.name), tuple((key, _text(value)) for key, value in e.key.items())) for e in elems))
 
-    @property
-    def last(self) -> str | None:
-        """The last step's name when it holds no label."""
-        name = self.steps[-1][0]
-        return name if isinstance(name, str) else None
-
     def match(self, elements: Elements) -> dict[str, str] | None:
         """The labels, or None when the path does not match."""
         if len(elements) != len(self.steps):

@@ -145,7 +145,7 @@ async def test_nobody_says_which_targets_there_are_before_every_source_was_read(
         ({"scrape_intervall": "10s"}, "scrape_intervall", "Extra inputs are not permitted"),
         ({"scrape_interval": "fast"}, "scrape_interval", "expected a duration above zero"),
         ({"scrape_interval": "5s", "scrape_timeout": "6s"}, "", "expected at most scrape_interval"),
-        ({"source": "dcmg"}, "", "expected one of dcgm, node_exporter"),
+        ({"source": "dcmg"}, "", "expected one of amd, arista"),
         ({"mapping": [{"metric": "gpu_power", "name": "x"}]}, "mapping.0.metric", "expected a metric of the catalogue"),
         ({"relabel_configs": [{"regex": "("}]}, "relabel_configs.0.regex", "expected a regular expression"),
         ({"mapping": [{"metric": "gpu_power_watts", "name": "x{a}{b}"}]}, "mapping.0.name", "text other than digits"),

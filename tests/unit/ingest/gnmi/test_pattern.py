@@ -50,13 +50,6 @@ def test_patterns(pattern: str, path: str, labels: dict[str, str] | None) -> Non
 
 
 @pytest.mark.parametrize(
-    ("pattern", "last"), [("a/b", "b"), ("a/{port}", None), ("a/x_{lane}", None), ("a[b={c}]", "a")]
-)
-def test_the_last_step_is_an_index_key_when_it_is_fixed(pattern: str, last: str | None) -> None:
-    assert PathPattern.of(pattern).last == last
-
-
-@pytest.mark.parametrize(
     ("path", "expected"),
     [
         ("PORT_TABLE/Ethernet0/alias", (MetadataKind.ALIAS, "Ethernet0", "")),

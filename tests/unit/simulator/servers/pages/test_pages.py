@@ -19,7 +19,7 @@ from simulator.servers.pages.dcgm import DcgmPage
 from simulator.servers.pages.lustre import client_page, server_page
 from simulator.servers.pages.node import node_page
 from simulator.servers.pages.slurm import jobs_document
-from telemetry.catalogue import metrics
+from telemetry.catalogue import origins_of
 from tests.samples import SAMPLES
 from tests.unit.simulator.servers.readings import filled_readings, small_layout
 
@@ -103,7 +103,7 @@ def test_dcgm_names_are_dcgm_fields_in_the_shipped_order_with_the_shipped_types(
 def test_node_names_are_node_exporters() -> None:
     sample = (SAMPLES / "node_exporter" / "e2e_selected_families.prom").read_text()
     known = set(re.findall(r"^node_\w+", sample, re.MULTILINE))
-    known |= {o.name for m in metrics().values() for o in m.origins if o.source == "node_exporter"}
+    known |= {origin.name for _, origin in origins_of("node_exporter")}
     patterns = [re.escape(name).replace(r"\{priority\}", r"\d") for name in known]
     assert [n for n in names(PAGES["node"](READINGS)) if not any(re.fullmatch(p, n) for p in patterns)] == []
 

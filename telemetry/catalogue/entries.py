@@ -1,0 +1,98 @@
+"""What the files of the catalogue hold."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import ConfigDict
+
+
+class Kind(StrEnum):
+    COUNTER = "counter"  # monotonic until a reset: use its rate
+    GAUGE = "gauge"
+    STATE = "state"  # a small set of values, 1 = good where there are two
+    PEAK = "peak"  # the maximum since something cleared it (label ``reset``): never rate or sum
+    INFO = "info"  # always 1: the labels are the message
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The name of a metric in one system.
+
+    source: the system: dcgm, node_exporter, lustre, sonic, openconfig, arista, …
+    name:   exposition: the sample's name; gNMI: the path, with labels in braces: ``COUNTERS/{port}/SAI_…``.
+    scale:  canonical value = source's value x scale.
+    labels: canonical label -> text with the source's labels in braces ("{device}/{port}"), or a constant.
+    where:  only samples with these values of the source's labels; ``|`` separates alternatives.
+    states: texts to values, for a source that sends words.
+    bit:    the value is a bit mask, and this bit of it the canonical value.
+    sum:    samples that become one canonical series add up.
+    weight: a label of the source whose number also multiplies the value (the upper end of a bucket).
+
+    In ``name`` a label in braces matches digits: ``node_ethtool_rx_prio{priority}_pause``. A label with empty text is
+    left out.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    source: str
+    name: str
+    scale: float = 1.0
+    labels: dict[str, str] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)
+    states: dict[str, float] = field(default_factory=dict)
+    bit: int | None = None
+    sum: bool = False
+    weight: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One canonical metric. labels: in reading order; identity labels come first.
+
+    width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
+    (sentinels, broken firmware); None is unbounded.
+    saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: none.
+    refresh_s: how long the slowest source may repeat a value before it reads the hardware again; a repetition within it
+    is no fresh sample. 0 where that is not certain.
+    worse: on which side it is bad; '' where that depends: a GPU that draws less power waits, and one that draws more is
+    late.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    name: str
+    kind: Kind
+    unit: str
+    labels: tuple[str, ...]
+    help: str
+    width: int = 64
+    resets: str = ""
+    saturates: int = 0
+    refresh_s: float = 0.0
+    worse: Literal["higher", "lower", ""] = ""
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A system: how it is collected, how it names devices, ports, GPUs and other objects, what it calls each metric.
+
+    formats:   how it hands out its values; each is a folder of ``ingest/collectors/``.
+    labels:    canonical label -> texts with the source's labels in braces; the first one whose labels are all present
+               is used. An empty text at the end: the label may be absent. A canonical label without a rule is taken
+               from the source's label of the same name. ``device`` never comes from here: it is configuration.
+    extra:     labels that are added to every series whose sample carries them.
+    parts:     source label -> pattern; its named groups become labels of the source.
+    sentinels: closed ranges of values that mean "no value".
+    metrics:   canonical metric -> its names here; the first one of a body or message that gives a series counts.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    name: str
+    help: str
+    formats: tuple[str, ...] = ()
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: dict[str, str] = field(default_factory=dict)
+    parts: dict[str, str] = field(default_factory=dict)
+    sentinels: tuple[tuple[float, float], ...] = ()
+    metrics: dict[str, tuple[Origin, ...]] = field(default_factory=dict)
