@@ -62,9 +62,11 @@ def build(stage: Stage, settings: Settings, bus: Bus, reload: "Reload | None" = 
 
             return RecorderService(_recording(settings), bus, new_manifest(settings, {}))
         case Stage.API:
+            from fabricscope.api.paging_links import PagingLinks
             from fabricscope.api.service import ApiService
 
-            return ApiService(settings.api, bus, event_clock(settings.general.simulated_time), reload=reload)
+            clock, paging = event_clock(settings.general.simulated_time), PagingLinks.of(settings.alerting)
+            return ApiService(settings.api, bus, clock, reload=reload, paging=paging)
 
 
 def new_manifest(settings: Settings, since: Offsets) -> Manifest:

@@ -100,6 +100,7 @@ class Transceiver:
 
 
 UNKNOWN_INDEX = -1
+_UUID_CHARS = 12  # tell the GPUs of one host apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,15 @@ class Gpu:
     @property
     def key(self) -> str:
         return f"gpu/{self.device}/{self.uuid}"
+
+    @property
+    def label(self) -> str:
+        """A name for people: ``node1 GPU 3 (serial 1650321004242)``. Without a serial the beginning of the UUID stands
+        in its place; with neither that nor an index it is ``node1/GPU-5f3c0a1b``."""
+        if self.index == UNKNOWN_INDEX and not self.serial:
+            return f"{self.device}/{self.uuid[:_UUID_CHARS]}"
+        number = f"GPU {self.index}" if self.index != UNKNOWN_INDEX else "GPU"
+        return f"{self.device} {number} ({f'serial {self.serial}' if self.serial else self.uuid[:_UUID_CHARS]})"
 
 
 @dataclass(frozen=True, slots=True)

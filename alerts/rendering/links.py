@@ -19,7 +19,12 @@ MARGIN_NS = 15 * 60 * NS_PER_S
 
 def links_of(notification: Notification, to: Addresses) -> dict[str, str]:
     """Annotations whose values are links. Only those for which there is an address, and none that would be cut."""
-    return {name: url for name, url in _links(notification, to) if len(url) <= TEXT_CHARS_MAX}
+    return links_about(notification.incident, notification.labels.get("cluster", ""), to)
+
+
+def links_about(incident: Incident, cluster: str, to: Addresses) -> dict[str, str]:
+    """The same of an incident of a cluster, as the NOC page has them, too."""
+    return {name: url for name, url in _links(incident, cluster, to) if len(url) <= TEXT_CHARS_MAX}
 
 
 def incident_url(incident: Incident, external_url: str) -> str:
@@ -30,12 +35,11 @@ def incident_url(incident: Incident, external_url: str) -> str:
     return page if incident.kind in OWN_KINDS else f"{page}#incident={quote(incident.id, safe='')}"
 
 
-def _links(notification: Notification, to: Addresses) -> Iterator[tuple[str, str]]:
-    incident = notification.incident
+def _links(incident: Incident, cluster: str, to: Addresses) -> Iterator[tuple[str, str]]:
     if url := incident_url(incident, to.external_url):
         yield "incident_url", url
     if to.grafana_url:
-        yield "dashboard_url", f"{to.grafana_url.rstrip('/')}/{_board(notification)}"
+        yield "dashboard_url", f"{to.grafana_url.rstrip('/')}/{_board(incident, cluster)}"
     if to.runbook_url:
         yield "runbook_url", _filled(to.runbook_url, incident)
     elif to.external_url:
@@ -52,11 +56,10 @@ def _filled(pattern: str, incident: Incident) -> str:
     return pattern.replace("{kind}", incident.kind).replace("{root}", root)
 
 
-def _board(notification: Notification) -> str:
+def _board(incident: Incident, cluster: str) -> str:
     """Its path and query. The range of an open incident ends when somebody looks."""
-    incident = notification.incident
     uid = BOARD_OF[incident_kinds()[incident.kind].domain]
     from_ms = max(0, incident.onset_ns - MARGIN_NS) // NS_PER_MS
     until = (incident.resolved_ns + MARGIN_NS) // NS_PER_MS if incident.resolved_ns else "now"
-    cluster = quote(notification.labels.get("cluster", ""), safe="")
-    return f"d/{uid}?from={from_ms}&to={until}{f'&var-cluster={cluster}' if cluster else ''}"
+    variable = f"&var-cluster={quote(cluster, safe='')}" if cluster else ""
+    return f"d/{uid}?from={from_ms}&to={until}{variable}"

@@ -21,6 +21,7 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.description import DESCRIPTION, SUMMARY, TAGS, DescribedApi
 from fabricscope.api.form import HeadAsGet, KnownHost, allowed_methods, headers_of
 from fabricscope.api.metrics import REQUESTS
+from fabricscope.api.paging_links import PagingLinks
 from fabricscope.api.problem import describe_error, may_answer
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
@@ -60,10 +61,12 @@ def create_app(
     sessions: Sessions,
     reloading: Reloading | None = None,
     replays: Replays | None = None,
+    paging: PagingLinks | None = None,
 ) -> FastAPI:
     """All routes over one read model. clock: event time in nanoseconds.
 
-    reloading: None without a settings file. replays: None where there are no recordings.
+    reloading: None without a settings file. replays: None where there are no recordings. paging: None where nobody is
+    paged.
     """
     app = DescribedApi(
         title="Fabricscope",
@@ -78,6 +81,7 @@ def create_app(
     )
     app.state.model, app.state.bus, app.state.clock = model, bus, clock
     app.state.reloading, app.state.replays = reloading, replays
+    app.state.paging = paging or PagingLinks()
     app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
     app.state.pictures = stream.Pictures(model)

@@ -9,6 +9,7 @@ from common.errors import BadInput
 from common.units import NS_PER_S
 from fabricscope.api.history import History
 from fabricscope.api.views.incidents import EvidencePlot
+from fabricscope.api.wall.direction import LOAD
 from telemetry.catalogue import Kind, metrics
 from telemetry.findings import Evidence
 from telemetry.series import parse_series_key
@@ -33,7 +34,8 @@ def evidence_plot(history: History, evidence: Evidence) -> EvidencePlot | None:
     found = {key: _Line(*line) for key, line in history.series(labels.get("device", ""), {key, count_key}).items()}
     if key not in found:
         return None
-    metric, unit, normal = metrics().get(name), evidence.unit, evidence.normal
+    metric, unit = metrics().get(name), evidence.unit
+    normal = None if unit == LOAD else evidence.normal  # a load is compared with others of that time, not with before
     line = found[key]
     if key != count_key and count_key in found:
         line = _of_operations(line, found[count_key], unit)

@@ -25,6 +25,7 @@ from fabricscope.api.certificate import Certificate
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.history import History
 from fabricscope.api.metrics import GAPS
+from fabricscope.api.paging_links import PagingLinks
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
 from fabricscope.api.routes.reload import Reloading
@@ -38,7 +39,7 @@ log = structlog.get_logger(__name__)
 class ApiService:
     """Serves until stopped. ``url`` is known once ``start`` has returned.
 
-    clock: event time in nanoseconds. reload: None without a settings file.
+    clock: event time in nanoseconds. reload: None without a settings file. paging: None where nobody is paged.
     """
 
     def __init__(
@@ -48,12 +49,13 @@ class ApiService:
         clock: Callable[[], int] = time.time_ns,
         limits: ConnectionLimits | None = None,
         reload: Reloading | None = None,
+        paging: PagingLinks | None = None,
     ) -> None:
         self._config = config
         self._bus = bus
         self._clock = clock
         self._model = ReadModel(History(to_ns(config.history_s), config.history_bytes_max))
-        self._reload = reload
+        self._reload, self._paging = reload, paging
         self._limits = limits or ConnectionLimits(config.connections_max)
         self._quarantine = Quarantine(config.state_dir / "crashes.json", bus)
         self._tokens, self._sessions = TokenStore(config.state_dir), Sessions(config.state_dir)
@@ -106,8 +108,12 @@ class ApiService:
     def _settings(self) -> uvicorn.Config:
         config = self._config
         guard = Guard(config, Credentials(config, self._tokens, self._sessions), AuditLog(config.state_dir))
+        application = create_app(
+            *(config, self._model, self._bus, self._clock, guard, self._sessions, self._reload, self._replays),
+            paging=self._paging,
+        )
         settings = uvicorn.Config(
-            create_app(config, self._model, self._bus, self._clock, guard, self._sessions, self._reload, self._replays),
+            application,
             host=config.host,
             port=config.port,
             ssl_certfile=config.tls_cert_file,

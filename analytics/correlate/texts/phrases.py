@@ -18,7 +18,7 @@ from telemetry.incidents import BlastRadius, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.quantities import quantity
-from telemetry.topology import UNKNOWN_INDEX, Role
+from telemetry.topology import UNKNOWN_INDEX, Gpu, Role
 
 TITLE_MAX = 140
 _JOB_MAX = 32  # characters of a job's id in a title: ids of pods are longer
@@ -32,10 +32,7 @@ def short(ref: ObjectRef, graph: Graph | None = None) -> str:
     if ref.kind is ObjectKind.GPU:
         host, _, uuid = ref.name.partition("/")
         known = graph.gpus.get(ref) if graph else None
-        if known is None or (known.index == UNKNOWN_INDEX and not known.serial):
-            return f"{host}/{uuid[:12]}"
-        number = f"GPU {known.index}" if known.index != UNKNOWN_INDEX else "GPU"
-        return f"{host} {number} ({f'serial {known.serial}' if known.serial else uuid[:12]})"
+        return known.label if known else Gpu(host, uuid, UNKNOWN_INDEX).label
     return f"job {ref.name}" if ref.kind is ObjectKind.JOB else ref.name
 
 

@@ -15,6 +15,7 @@ from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
+from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence, Finding
 from telemetry.incidents import BlastRadius, Hypothesis, Incident, IncidentKind, ObjectRecord, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
@@ -268,14 +269,18 @@ def incident(
 def _timeline(view: CorrelationView, track: Track) -> tuple[TimelineEntry, ...]:
     """Symptoms, decisions, and recent changes of the object and of what contains it."""
     changes = [
-        TimelineEntry(
-            change.starts_ns, change.objects[0], f"change: {change.kind} {change.summary or change.id}".strip()
-        )
+        TimelineEntry(change.starts_ns, change.objects[0], _change(change))
         for change in view.changes_around(track.cause.root)
         if view.covers(change, track.onset_ns)
     ]
     entries = {(each.at_ns, each.object.kind, each.object.name, each.text): each for each in track.notes + changes}
     return tuple(entries[key] for key in sorted(entries))
+
+
+def _change(change: Change) -> str:
+    """What it is and says; of a job's start and end it says both itself."""
+    of_a_job = change.kind in (ChangeKind.JOB_START, ChangeKind.JOB_END) and change.summary
+    return f"change: {'' if of_a_job else f'{change.kind} '}{change.summary or change.id}"
 
 
 def needs_publishing(track: Track, incident: Incident) -> bool:

@@ -45,7 +45,7 @@ class Rivals:
 
 
 def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
-    """The reason, its strongest evidence, and how much else it explains."""
+    """The reason, unless its strongest evidence begins with the same words; that evidence; how much else it explains."""
     primary = sorted((view.by_id[found] for found in claim.primary), key=lambda each: (-each.score, each.id))
     first = [phrases.symptom(each, view.graph) for each in primary[:2]]
     shown: dict[str, int] = {}
@@ -54,7 +54,8 @@ def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
             shown[effect] = shown.get(effect, 0) + 1
     predicted = ", ".join(f"{effect.replace('_', ' ')} ({shown[effect]})" for effect in sorted(shown))
     rest = [f"it predicts what else is seen: {predicted}"] if predicted else []
-    return (claim.cause.reason, *first, *rest)[:BECAUSE_MAX]
+    reason = [] if any(text.startswith(claim.cause.reason) for text in first) else [claim.cause.reason]
+    return (*reason, *first, *rest)[:BECAUSE_MAX]
 
 
 def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals: Rivals) -> tuple[str, ...]:

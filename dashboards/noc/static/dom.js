@@ -1,9 +1,12 @@
 // What is shown already stays the same node, so that the keyboard's focus and a selected text survive.
 export const byId = (id) => document.getElementById(id);
 
+/** A number is not parted from its sign. */
+const tied = (text) => text.replace(/(\d) %/g, "$1\u00a0%");
+
 export function element(tag, text = "", className = "", attributes = {}) {
   const node = document.createElement(tag);
-  node.textContent = text;
+  node.textContent = tied(text);
   node.className = className;
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   return node;
@@ -19,7 +22,8 @@ export function drawn(tag, attributes = {}, text = "") {
 }
 
 export function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
+  const said = tied(text);
+  if (node.textContent !== said) node.textContent = said;
 }
 
 /** One child a line; line: a text, or a list of [tag, text, class, attributes]. Lines that are the same are not touched. */
@@ -30,7 +34,7 @@ export function setLines(parent, lines) {
     if (known?.dataset.line === key) return;
     const item = element("li");
     item.dataset.line = key;
-    item.append(...(typeof line === "string" ? [line] : line.map((part) => element(...part))));
+    item.append(...(typeof line === "string" ? [tied(line)] : line.map((part) => element(...part))));
     if (known) known.replaceWith(item);
     else parent.append(item);
   });

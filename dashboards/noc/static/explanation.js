@@ -18,8 +18,23 @@ export function drawExplanation(incident, explanation) {
   byId("suppressed-title").hidden = all === 0;
   setText(byId("suppressed-title"), `${count(all, "finding")} explained by it, and so no page`);
   const more = all - shown.length;
+  setLines(byId("paging"), explanation?.links ? paging({ links: explanation.links, state: incident.state }) : []);
   setLines(byId("suppressed"), [...shown.map((one) => suppressed(one, gpus)), ...(more > 0 ? [`${more} more`] : [])]);
 }
+
+/** Where to go on from here. A silence and an acknowledgement are made where it paged: what is not there is said. */
+function paging({ links, state }) {
+  const silence = links.silence
+    ? ["a", "Silence in Alertmanager ↗", "", elsewhere(links.silence)]
+    : ["span", "Silence: where it paged, as no Alertmanager is set up here", "small"];
+  return [
+    ...(state === "resolved" ? [] : [[silence], [["span", "Acknowledge where it paged: who is on it is not known here", "small"]]]),
+    ...(links.board ? [[["a", "Board ↗", "", elsewhere(links.board)]]] : []),
+    [["a", "Runbook ↗", "", elsewhere(links.runbook)]],
+  ];
+}
+
+const elsewhere = (href) => ({ href, target: "_blank", rel: "noopener noreferrer" });
 
 function chain(incident, explanation, gpus) {
   const kind = incident.kind.replaceAll("_", " ");
@@ -43,5 +58,6 @@ function effect(one) {
 
 function suppressed(one, gpus) {
   const over = one.cleared ? " ✓ over" : "";
-  return `${clock(time(one.onset))} ${objectName(one.object.name, gpus)} ${one.text}${over}`;
+  const { kind, name } = one.object;
+  return `${clock(time(one.onset))} ${kind === "job" ? `job ${name}` : objectName(name, gpus)} ${one.text}${over}`;
 }

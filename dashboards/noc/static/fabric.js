@@ -2,7 +2,6 @@
 // or rack.
 import { byId, setLines, setText } from "./dom.js";
 import { drawMap } from "./fabric_map.js";
-import { objectName } from "./names.js";
 import { ask } from "./wire.js";
 import { clock, count, SHAPES } from "./words.js";
 
@@ -30,14 +29,22 @@ function draw() {
   byId("fabric-back").hidden = path.length === 0;
   setText(byId("fabric-back"), path.length > 1 ? `↑ pod ${path.at(-2).pod}` : "↑ whole fabric");
   byId("unhealthy-title").hidden = false;
-  const more = seen.unhealthy_objects > seen.unhealthy.length ? `, the worst ${seen.unhealthy.length}` : "";
-  setText(byId("unhealthy-title"), seen.unhealthy_objects ? `${count(seen.unhealthy_objects, "object")} unhealthy${more}` : "✓ Nothing unhealthy here");
-  setLines(byId("unhealthy"), seen.unhealthy.map(line));
+  setText(byId("unhealthy-title"), seen.unhealthy_objects ? `${count(seen.unhealthy_objects, "object")} unhealthy` : "✓ Nothing unhealthy here");
+  list(seen);
   drawMap(map, seen, enter);
 }
 
-function line({ kind, name, gpu_index, text, onset, is_root, severity }) {
-  const label = objectName(name, gpu_index === null ? {} : { [name]: gpu_index });
+/** The worst ones, as many as there is room for, and how many there are beside them. */
+function list({ unhealthy, unhealthy_objects }) {
+  const parent = byId("unhealthy");
+  for (let shown = unhealthy.length; shown >= 0; shown -= 1) {
+    const more = unhealthy_objects - shown;
+    setLines(parent, [...unhealthy.slice(0, shown).map(line), ...(more ? [[["span", `${more} more`, "small"]]] : [])]);
+    if (parent.scrollHeight <= parent.clientHeight + 1) return;
+  }
+}
+
+function line({ kind, label, text, onset, is_root, severity }) {
   const role = is_root ? "cause" : severity ? "follows" : "no incident";
   return [
     ["span", `${SHAPES[severity] ?? "○"} ${role}`, `badge ${severity ?? ""}`],

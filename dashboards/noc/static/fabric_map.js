@@ -4,11 +4,13 @@ import { SHAPES } from "./words.js";
 
 const ROWS = [["spine"], ["leaf"], ["host", "storage"]];
 const NOUNS = { spine: ["spine", "spines"], leaf: ["leaf", "leaves"], host: ["host", "hosts"], storage: ["server", "servers"] };
-const THICKEST = 10;
+const THICKEST = 0.6; // of the page's letters
 const LARGEST = 1.6; // times the page's own size of letters
 const ROOMY = 22; // letters high from which on they grow
 const TIGHT = 12.5; // letters high up to which they shrink
 const LETTER = 0.56; // how wide a letter is, of its size
+const LEADING = 1.3; // from line to line, of the size of letters
+const READABLE = 0.72; // of the page's letters: smaller ones are not written
 
 /** enter: called with the scope {pod, rack} of a box that leads into one. */
 export function drawMap(parent, { pod, rack, boxes, bundles, lines }, enter) {
@@ -18,10 +20,10 @@ export function drawMap(parent, { pod, rack, boxes, bundles, lines }, enter) {
   const height = Math.max(10 * unit, parent.clientHeight);
   // A large map is read from further away; in a small one two lines of text must fit into a box.
   const size = unit * Math.min(LARGEST, Math.max(height / (ROOMY * unit), Math.min(1, height / (TIGHT * unit))));
-  const places = placed(boxes, width, height, size);
+  const places = placed(boxes, width, height, size, unit);
   const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": said(boxes, bundles) });
   const most = Math.max(1, ...bundles.map((bundle) => bundle.links));
-  for (const bundle of bundles) svg.append(bundleLine(bundle, places, most));
+  for (const bundle of bundles) svg.append(bundleLine(bundle, places, most, unit));
   for (const line of [...lines].reverse()) svg.append(faultLine(line, places, size));
   if (bundles.every((bundle) => hasRoom(bundle, places, size))) bundles.forEach((bundle) => svg.append(bundleLabel(bundle, places, size)));
   for (const box of boxes) svg.append(drawnBox(box, places.get(box.id), size, { pod, rack }, enter));
@@ -29,17 +31,58 @@ export function drawMap(parent, { pod, rack, boxes, bundles, lines }, enter) {
   if (focused !== null) [...parent.querySelectorAll("[data-id]")].find((node) => node.dataset.id === focused)?.focus();
 }
 
-function placed(boxes, width, height, size) {
+/** Where each box is, and what is written in it: the boxes of a row are alike, so that a person can compare them. */
+function placed(boxes, width, height, size, unit) {
   const rows = ROWS.map((tiers) => boxes.filter((box) => tiers.includes(box.tier))).filter((row) => row.length);
   const places = new Map();
   rows.forEach((row, at) => {
     const step = width / row.length;
     const y = ((at + 0.5) * height) / rows.length;
-    row.forEach((box, place) => places.set(box.id, {
-      x: (place + 0.5) * step, y, step, width: Math.min(step * 0.86, 13 * size), height: Math.min(3.4 * size, height / rows.length / 1.7),
-    }));
+    const wide = Math.min(step * 0.88, 14 * size);
+    const { lines, letters } = written(row, wide, Math.min(4.8 * size, height / rows.length / 1.55), size, unit);
+    const high = letters * (LEADING * lines[0].length + 0.6);
+    row.forEach((box, place) => places.set(box.id, { x: (place + 0.5) * step, y, step, width: wide, height: high, lines: lines[place], letters }));
   });
   return places;
+}
+
+/** The most that can be read in boxes of this size: lines of each box of a row, and the size of their letters. */
+function written(row, width, height, size, unit) {
+  const said = row.map(words);
+  for (const form of FORMS) {
+    const lines = said.map(form);
+    const longest = Math.max(...lines.flat().map(measured));
+    const letters = Math.min(size, (0.92 * width) / longest, height / (LEADING * lines[0].length + 0.6));
+    if (letters >= READABLE * unit || form === FORMS.at(-1)) return { lines, letters };
+  }
+}
+
+/** name and what it is, as one text where they are the same; note: how it is, short: the same in fewer letters. */
+function words(box) {
+  const isOne = box.devices === 1 && !box.pod && !box.rack;
+  const what = isOne ? box.tier : `${box.devices} ${NOUNS[box.tier][box.devices === 1 ? 0 : 1]}`;
+  const mark = box.unhealthy ? (SHAPES[box.severity] ?? "○") : "✓";
+  const note = box.unhealthy ? `${mark} ${box.is_root ? "cause here, " : ""}${box.unhealthy} unhealthy` : `${mark} healthy`;
+  const short = box.unhealthy ? `${mark} ${box.is_root ? "cause" : `${box.unhealthy} unhealthy`}` : note;
+  return { name: box.name, what, full: what.endsWith(box.name) ? what : `${box.name} · ${what}`, note, short, mark };
+}
+
+// From the most to the least that a box may say. What it does not say is where somebody points at it.
+const FORMS = [
+  ({ full, note }) => [full, note],
+  ({ full, short }) => [full, short],
+  ({ name, what, full, short }) => [...(full === what ? ["", what] : [name, what]), short],
+  ({ name, short }) => [name, short],
+  ({ name, mark }) => [name, mark],
+  ({ mark }) => [mark],
+];
+
+const pen = document.createElement("canvas").getContext("2d");
+
+/** How wide a text is, of the size of its letters. */
+function measured(text) {
+  pen.font = `100px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width / 100;
 }
 
 function said(boxes, bundles) {
@@ -48,10 +91,10 @@ function said(boxes, bundles) {
   return `${boxes.length} groups of devices, ${links} links in ${bundles.length} bundles, ${bad} links unhealthy`;
 }
 
-function bundleLine(bundle, places, most) {
+function bundleLine(bundle, places, most, unit) {
   const a = places.get(bundle.a);
   const b = places.get(bundle.b);
-  const line = drawn("path", { class: "bundle", d: curve(a, b), "stroke-width": 1 + ((THICKEST - 1) * bundle.links) / most });
+  const line = drawn("path", { class: "bundle", d: curve(a, b), "stroke-width": unit * (0.1 + ((THICKEST - 0.1) * bundle.links) / most) });
   line.append(drawn("title", {}, `${figures(bundle)}, ${bundle.unhealthy} unhealthy`));
   return line;
 }
@@ -92,18 +135,18 @@ function curve(a, b) {
   return `M ${top.x} ${from} C ${top.x} ${middle} ${bottom.x} ${middle} ${bottom.x} ${to}`;
 }
 
-function drawnBox(box, { x, y, width, height }, size, scope, enter) {
-  const bad = box.unhealthy ? `${SHAPES[box.severity] ?? "○"} ${box.is_root ? "cause here, " : ""}${box.unhealthy} unhealthy` : "✓ healthy";
-  const isOne = box.devices === 1 && !box.pod && !box.rack;
-  const what = isOne ? box.tier : `${box.devices} ${NOUNS[box.tier][box.devices === 1 ? 0 : 1]}`;
-  const name = what.endsWith(box.name) ? what : `${box.name} · ${what}`;
+function drawnBox(box, { x, y, width, height, lines, letters }, size, scope, enter) {
+  const { full, note } = words(box);
   const inner = box.rack || box.pod;
   const leads = inner && (box.pod !== scope.pod || box.rack !== scope.rack) && box.devices > 1;
   const group = drawn("g", { class: `box ${box.severity ?? (box.unhealthy ? "info" : "")} ${box.is_root ? "cause" : ""}`, "data-id": box.id });
+  group.append(drawn("title", {}, `${full}: ${note}`));
   group.append(drawn("rect", { x: x - width / 2, y: y - height / 2, width, height, rx: 0.4 * size }));
-  group.append(drawn("text", { x, y: y - 0.62 * size, "font-size": fitted(name, width, size) }, name));
-  group.append(drawn("text", { class: "note", x, y: y + 0.68 * size, "font-size": fitted(bad, width, 0.95 * size) }, bad));
-  if (leads) lead(group, box, `${name}, ${bad}: show`, enter);
+  lines.forEach((line, at) => {
+    const below = (at - (lines.length - 1) / 2) * LEADING * letters;
+    group.append(drawn("text", { class: at === lines.length - 1 ? "note" : "", x, y: y + below, "font-size": letters }, line));
+  });
+  if (leads) lead(group, box, `${full}, ${note}: show`, enter);
   return group;
 }
 
@@ -120,6 +163,3 @@ function lead(group, box, label, enter) {
     enter(scope);
   });
 }
-
-/** A size at which a text fits its box. */
-const fitted = (text, width, size) => Math.min(size, (0.94 * width) / (LETTER * text.length));

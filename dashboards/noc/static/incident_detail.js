@@ -1,7 +1,7 @@
 // One incident: what broke, since when, for whom, why it is that, what to do.
 import { byId, setLines, setText } from "./dom.js";
 import { drawExplanation, explanationOf } from "./explanation.js";
-import { seriesName, withNames } from "./names.js";
+import { objectName, seriesName, withNames } from "./names.js";
 import { drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
 import { clock, count, headline, lost, side, when } from "./words.js";
@@ -9,6 +9,7 @@ import { clock, count, headline, lost, side, when } from "./words.js";
 const EVIDENCE = 3;
 const TIMELINE = 3;
 const BECAUSE = 2;
+const LOAD = "operations/s"; // is compared with what others of the same kind are asked for meanwhile, not with before
 let drawnVersion = "";
 let explained = { of: "", explanation: null };
 
@@ -46,11 +47,11 @@ function drawTexts(incident) {
   setLines(byId("blast"), blast(incident));
   setLines(byId("evidence"), incident.evidence.slice(0, EVIDENCE).map((one, at) => evidenceLine(one, explanation?.worse[at], gpus)));
   setLines(byId("because"), incident.because.slice(0, BECAUSE).map((text) => withNames(text, gpus)));
-  const against = [...alternatives(incident), ...incident.against].map((text) => withNames(text, gpus));
+  const against = rivals(incident).map((text) => withNames(text, gpus));
   byId("against-title").hidden = against.length === 0;
   setLines(byId("against"), against);
   setText(byId("action"), withNames(incident.action, gpus));
-  const timeline = incident.timeline.slice(0, TIMELINE).map((entry) => withNames(timelineEntry(entry), gpus));
+  const timeline = incident.timeline.slice(0, TIMELINE).map((entry) => timelineEntry(entry, gpus));
   const later = incident.timeline.length - timeline.length;
   setLines(byId("timeline"), [...timeline, ...(later > 0 ? [`${later} more`] : [])]);
   byId("missing-title").hidden = incident.missing.length === 0;
@@ -71,12 +72,15 @@ function blast({ reaches: { links, nodes, gpus, jobs }, gpu_seconds }) {
   return [count(gpus, "GPU"), count(nodes, "node"), count(links, "link"), count(jobs, "job"), lost(gpu_seconds)];
 }
 
-function timelineEntry({ at, object, text }) {
-  return text.startsWith(object.name) ? `${clock(at)} ${text}` : `${clock(at)} ${object.name}: ${text}`;
+/** Most texts name their object; it is not said twice. */
+function timelineEntry({ at, object, text }, gpus) {
+  const [name, said] = [objectName(object.name, gpus), withNames(text, gpus)];
+  return said.includes(name) ? `${clock(at)} ${said}` : `${clock(at)} ${name}: ${said}`;
 }
 
 function evidenceLine({ value, normal, unit, series }, worse, gpus) {
-  const usual = normal === null ? "no normal learned yet" : `normal ${quantity(normal, unit)}`;
+  const of = unit === LOAD ? "others at that time" : "normal";
+  const usual = normal === null ? "no normal learned yet" : `${of} ${quantity(normal, unit)}`;
   return [
     ["b", quantity(value, unit)],
     ["span", ` (${usual}) `],
@@ -84,9 +88,15 @@ function evidenceLine({ value, normal, unit, series }, worse, gpus) {
   ];
 }
 
-/** The next two hypotheses, with what speaks for them. */
-function alternatives({ alternatives: others }) {
-  return others.slice(0, 2).map(
-    (other) => `perhaps ${other.kind.replaceAll("_", " ")} at ${other.root.name} (${Math.round(other.confidence * 100)} %): ${other.reason}`,
-  );
+/** The next two hypotheses, each with what speaks for it and then what speaks against it, and what else it is not. */
+function rivals({ alternatives, against }) {
+  const rest = [...against];
+  const said = alternatives.slice(0, 2).map(({ kind, root, confidence, reason }) => {
+    const words = kind.replaceAll("_", " ");
+    const at = rest.findIndex((text) => text.startsWith(`not ${words}: `) || text.startsWith(`not ${words} at ${root.name}: `));
+    const [objection] = at < 0 ? [] : rest.splice(at, 1);
+    const but = objection ? `; against it: ${objection.slice(objection.indexOf(": ") + 2)}` : "";
+    return `${words} at ${root.name} (${Math.round(confidence * 100)} %), for it: ${reason}${but}`;
+  });
+  return [...said, ...rest];
 }

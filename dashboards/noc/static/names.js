@@ -1,12 +1,7 @@
 // Names of objects as people know them: a GPU by its place in the host, and what stands on its label.
-const SHORT = 12; // characters of a UUID that tell GPUs of one host apart
 
-/** `gpus`: index of each GPU by ``host/UUID``. ``node1 GPU 3 · GPU-1565c499`` where the index is known. */
-export function objectName(name, gpus) {
-  if (!Object.hasOwn(gpus, name)) return name;
-  const [host, uuid] = name.split("/");
-  return `${host} GPU ${gpus[name]} · ${uuid.slice(0, SHORT)}`;
-}
+/** gpus: name for people of each GPU by ``host/UUID``, such as ``node1 GPU 3 (serial 1650321004242)``. */
+export const objectName = (name, gpus) => (Object.hasOwn(gpus, name) ? gpus[name] : name);
 
 /** A text of the API with the names of its GPUs as above. */
 export function withNames(text, gpus) {
@@ -14,8 +9,14 @@ export function withNames(text, gpus) {
   return Object.keys(gpus).reduce((said, name) => said.replaceAll(name, () => objectName(name, gpus)), text);
 }
 
-/** A series: its object first, then the metric and what distinguishes it; what is no series stays as it is. */
+/** A series: its object first, then the metric and what distinguishes it; what is no series stays as it is. Of what is
+ * computed from one, such as ``at_power_limit(gpu_temperature_celsius{…})``, how stands before the metric. */
 export function seriesName(key, gpus) {
+  const [, how, of] = /^([a-z_]+)\((.*)\)$/s.exec(key) ?? [];
+  if (how !== undefined) {
+    const [object, ...rest] = seriesName(of, gpus).split(" · ");
+    return rest.length ? [object, `${how.replaceAll("_", " ")}: ${rest[0]}`, ...rest.slice(1)].join(" · ") : key;
+  }
   const [, metric, inside] = /^([a-z_][a-z0-9_]*)\{(.*)\}$/is.exec(key) ?? [];
   if (metric === undefined) return key;
   const labels = Object.fromEntries([...inside.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/gs)].map(([, name, value]) => [name, value]));

@@ -1,6 +1,6 @@
 // The cluster at a glance: jobs and their pace, GPU time, traffic, targets. On a quiet wall this says what is healthy.
 import { byId, setLines } from "./dom.js";
-import { quantity } from "./quantities.js";
+import { percent, quantity } from "./quantities.js";
 import { ask, time } from "./wire.js";
 import { clock, count, lasted } from "./words.js";
 
@@ -38,21 +38,25 @@ function pace({ jobs, jobs_running }) {
 function jobLine(job) {
   const [words, mood] = STATES[job.state] ?? [job.state, ""];
   return [
-    ["span", `${job.name || "job"} ${job.job_id}`, "name"],
+    named(`${job.name || "job"} ${job.job_id}`),
     ["b", steps(job)],
     ["span", words, mood],
-    ["span", `${count(job.gpus, "GPU")}${busy(job)}`, "small cut"],
+    ["span", count(job.gpus, "GPU"), "small last"],
+    ...busy(job).map((text) => ["span", text, "small"]),
   ];
 }
 
 const STANDS_BELOW = 0.01; // of what is usual: the rest is noise, and its ratio no number for people
 
-const busy = ({ work, usual }) => (work === null || usual === null || work < STANDS_BELOW * usual ? "" : `, busy ${quantity(work, "ratio")} of ${quantity(usual, "ratio")}`);
+const busy = ({ work, usual }) => (work === null || usual === null || work < STANDS_BELOW * usual ? [] : [`busy ${percent(work)} of ${percent(usual)}`]);
+
+/** A name may be longer than the card is wide: the whole of it is where somebody points. */
+const named = (name) => ["span", name, "name", { title: name }];
 
 /** Work is what the GPUs do of what they could. A step of the same work takes as much longer as there is less of it. */
 function steps({ work, usual }) {
   if (work === null) return "work unknown";
-  if (usual === null) return `work ${quantity(work, "ratio")}`;
+  if (usual === null) return `work ${percent(work)}`;
   if (work < STANDS_BELOW * usual) return "0 %";
   const share = `${Math.round((100 * work) / usual)} %`;
   return usual / work >= 1.05 ? `${share}, steps ×${(usual / work).toFixed(usual / work < 10 ? 1 : 0)}` : share;
@@ -61,7 +65,7 @@ function steps({ work, usual }) {
 function gpuTime({ since, watched, lost }) {
   const causes = Object.entries(lost).sort(([, one], [, other]) => other - one);
   const sum = causes.reduce((total, [, hours]) => total + hours, 0);
-  const share = watched > 0 ? ` (${quantity(sum / watched, "ratio")})` : "";
+  const share = watched > 0 ? ` (${percent(sum / watched)})` : "";
   return [
     [["b", hours(watched)], ["span", `watched since ${clock(Date.parse(since)).slice(0, 5)}`, "small"]],
     [["b", `${hours(sum)}${share}`], ["span", "lost", "small"]],
@@ -69,25 +73,19 @@ function gpuTime({ since, watched, lost }) {
   ];
 }
 
-const hours = (value) => `${value.toFixed(value < 100 ? 2 : 0)} GPU-h`;
+const hours = (value) => value.toFixed(value < 100 ? 2 : 0);
 
 function tier({ tier, links, measured, used_bits_per_second: used, rated_bits_per_second: rated }) {
   const name = ["span", tier];
   if (!measured) return [name, ["span", `${count(links, "link")}, no traffic known`, "small"]];
-  const part = measured < links ? `, ${measured} of ${links} links` : `, ${count(links, "link")}`;
+  const part = measured < links ? `${measured} of ${links} links` : count(links, "link");
   return [
     name,
     ["meter", "", "", { min: 0, max: 1, value: used / rated }],
-    ["b", quantity(used / rated, "ratio")],
-    ["span", `${ofRated(used, rated)}${part}`, "small cut"],
+    ["b", percent(used / rated)],
+    ["span", `of ${quantity(rated, "bits/s")}`, "small last"],
+    ["span", part, "small"],
   ];
-}
-
-/** ``10.7 of 51.2 Tbit/s``, ``800 Gbit/s of 3.2 Tbit/s``. */
-function ofRated(used, rated) {
-  const [value, unit] = quantity(used, "bits/s").split(" ");
-  const most = quantity(rated, "bits/s");
-  return `${most.endsWith(` ${unit}`) ? value : `${value} ${unit}`} of ${most}`;
 }
 
 function targets({ at, silent, silent_targets }) {
@@ -96,13 +94,14 @@ function targets({ at, silent, silent_targets }) {
   const more = silent_targets - shown.length;
   return [
     [["span", `✖ ${count(silent_targets, "target")} silent`, "bad"]],
-    ...shown.map((one) => [["span", one.target, "grow"], ["span", gap(one, at), "small"]]),
+    ...shown.map((one) => [named(one.target), ["span", gap(one, at), "small last"], ...reason(one)]),
     ...(more ? [`${more} more`] : []),
   ];
 }
 
 function gap(silent, at) {
   const since = time(silent.since);
-  const reason = silent.reason ? `${silent.reason.replaceAll("_", " ")}, ` : "";
-  return `${reason}since ${clock(since)} (${lasted(Math.max(0, Date.parse(at) - since) / 1e3)})`;
+  return `since ${clock(since)} (${lasted(Math.max(0, Date.parse(at) - since) / 1e3)})`;
 }
+
+const reason = (silent) => (silent.reason ? [["span", silent.reason.replaceAll("_", " "), "small"]] : []);

@@ -8,6 +8,7 @@ import { ask, plot as read, time } from "./wire.js";
 import { side } from "./words.js";
 
 const PLOTS_MAX = 3;
+const EVERY_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
 const BEFORE_MIN = 5; // values before the onset that make a band
 const BEFORE = [0.05, 0.95]; // one value in ten may be a spike
 let shown = null;
@@ -30,8 +31,7 @@ function draw() {
   // What it explains may have begun earlier than what speaks for its cause: that is not normal either.
   const began = Math.min(onset, ...(known?.effects ?? []).map((effect) => time(effect.onset) / 1e3));
   const drawings = plots.map((plot) => {
-    const worse = known?.worse[incident.evidence.findIndex((one) => one.series === plot.series)];
-    return { plot, onset, began, before: range(plot, began), worse, gpus: known?.gpus ?? {} };
+    return { plot, onset, began, before: range(plot, began), worse: known?.worse[evidenceOf(plot, incident)], gpus: known?.gpus ?? {} };
   });
   container.replaceChildren(...drawings.map(frame));
   [...container.children].forEach((node, at) => chart(node, drawings[at]));
@@ -40,11 +40,29 @@ function draw() {
 document.documentElement.addEventListener("theme", draw);
 document.getElementById("plots").addEventListener("explained", draw);
 
+/** How slow operations are and how many there are comes from one series: units tell them apart. */
+function evidenceOf({ series, unit }, { evidence }) {
+  const exact = evidence.findIndex((one) => one.series === series && one.unit === unit);
+  return exact < 0 ? evidence.findIndex((one) => one.series === series) : exact;
+}
+
 /** Between which values a series was before it began; null where too few are known. */
 function range({ times, values }, began) {
   const known = values.filter((value, at) => times[at] < began && value !== null).sort((a, b) => a - b);
   return known.length < BEFORE_MIN ? null : BEFORE.map((share) => known[Math.round(share * (known.length - 1))]);
 }
+
+const LONG = 5; // letters of a unit that are said once, in the legend, as they would take the chart's room
+
+/** What stands at a tick, and the unit where it is too long to stand there. */
+function tickText(value, plot) {
+  const [number, ...unit] = quantity(value, unitOf(plot)).split(" ");
+  const noun = unit.join(" ");
+  return noun.length > LONG ? [number, `in ${unitOf(plot)}`] : [`${number} ${noun}`.trim(), ""];
+}
+
+/** Whole minutes are said without seconds, so that more of them fit. */
+const instantText = (seconds, every) => new Date(seconds * 1e3).toISOString().slice(11, every < 60 ? 19 : 16);
 
 const unitOf = (plot) => plot.unit.split(" ")[0];
 
@@ -55,9 +73,10 @@ function frame({ plot, before, worse, gpus }) {
   const title = document.createElement("h3");
   title.textContent = seriesName(plot.series, gpus);
   const legend = document.createElement("p");
-  legend.textContent = [side(worse), normalText(plot, before), "red: onset"].filter(Boolean).join(" · ");
+  const [, noun] = tickText(1, plot);
+  legend.textContent = [noun, side(worse), normalText(plot, before), "red: onset"].filter(Boolean).join(" · ");
   node.setAttribute("aria-label", `${title.textContent}: ${legend.textContent}`);
-  node.append(title, legend);
+  node.append(title, legend, document.createElement("div"));
   return node;
 }
 
@@ -74,23 +93,23 @@ function chart(node, drawing) {
   const colour = (name) => style.getPropertyValue(`--${name}`).trim();
   const size = parseFloat(style.fontSize);
   const axis = { stroke: colour("quiet"), grid: { stroke: colour("line") }, ticks: { stroke: colour("line") }, font: `${Math.round(size * 0.85)}px system-ui` };
-  const used = [...node.children].reduce((sum, child) => sum + child.offsetHeight, 0);
+  const room = node.lastElementChild;
   const marks = [...(before ?? []), ...(plot.normal === null ? [] : [plot.normal])];
   new uPlot({
-    width: node.clientWidth,
-    height: Math.max(6 * size, node.clientHeight - used),
+    width: room.clientWidth,
+    height: Math.max(5 * size, room.clientHeight),
     legend: { show: false },
     cursor: { show: false },
     padding: [null, size * 2.5, null, null],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
     scales: { y: { range: (_, low, high) => padded([low, high, ...marks].filter((value) => value !== null)) } },
     axes: [
-      { ...axis, values: (_, times) => times.map((seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19)), space: size * 6 },
-      { ...axis, size: (_, labels) => size * (1.5 + 0.5 * Math.max(0, ...(labels ?? []).map((label) => label.length))), values: (_, values) => values.map((value) => quantity(value, unitOf(plot))) },
+      { ...axis, incrs: EVERY_S, values: (_, times, __, ___, every) => times.map((seconds) => instantText(seconds, every)), space: size * 4.5 },
+      { ...axis, size: (_, labels) => size * (1.5 + 0.5 * Math.max(0, ...(labels ?? []).map((label) => label.length))), values: (_, values) => values.map((value) => tickText(value, plot)[0]), space: size * 1.7 },
     ],
-    series: [{}, { stroke: colour("value"), width: 2, points: { show: false } }],
-    hooks: { drawAxes: [(on) => markNormal(on, drawing, colour("good"))], draw: [(on) => markOnset(on, drawing.onset, colour("critical"))] },
-  }, [plot.times, plot.values], node);
+    series: [{}, { stroke: colour("value"), width: size / 8, points: { show: false } }],
+    hooks: { drawAxes: [(on) => markNormal(on, drawing, colour("good"), size / 8)], draw: [(on) => markOnset(on, drawing.onset, colour("critical"), size / 8)] },
+  }, [plot.times, plot.values], room);
 }
 
 function padded(values) {
@@ -100,40 +119,40 @@ function padded(values) {
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
 }
 
-function markNormal(on, { plot, began, before }, colour) {
+function markNormal(on, { plot, began, before }, colour, thick) {
   const { ctx, bbox: { left, width } } = on;
   const right = left + width;
   const split = Math.min(right, Math.max(left, on.valToPos(began, "x", true)));
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour;
-  ctx.lineWidth = 2;
+  ctx.lineWidth = thick;
   if (before !== null) {
     const [bottom, top] = before.map((value) => on.valToPos(value, "y", true));
     ctx.globalAlpha = 0.25;
     ctx.fillRect(left, top - 2, split - left, bottom - top + 4);
     ctx.globalAlpha = 0.8;
-    ctx.setLineDash([2, 6]);
+    ctx.setLineDash([thick, 3 * thick]);
     for (const y of [top - 2, bottom + 2]) line(ctx, split, y, right, y);
   }
   if (plot.normal !== null) {
     const y = on.valToPos(plot.normal, "y", true);
     ctx.globalAlpha = 1;
-    ctx.setLineDash([12, 6]);
+    ctx.setLineDash([6 * thick, 3 * thick]);
     line(ctx, left, y, split, y);
     ctx.globalAlpha = 0.6;
-    ctx.setLineDash([4, 12]);
+    ctx.setLineDash([2 * thick, 6 * thick]);
     line(ctx, split, y, right, y);
   }
   ctx.restore();
 }
 
-function markOnset(on, onset, colour) {
+function markOnset(on, onset, colour, thick) {
   const x = on.valToPos(onset, "x", true);
   const { left, top, width, height } = on.bbox;
   if (x < left || x > left + width) return;
   on.ctx.save();
   on.ctx.strokeStyle = colour;
-  on.ctx.lineWidth = 2;
+  on.ctx.lineWidth = thick;
   line(on.ctx, x, top, x, top + height);
   on.ctx.restore();
 }

@@ -13,6 +13,13 @@ export function quantity(value, unit) {
   return `${ofUnit(value, base)} ${qualifier.join(" ")}`.trim();
 }
 
+/** A share for the wall: whole percents, of a small one a decimal. More digits make a small share look large. */
+export function percent(ratio) {
+  const value = 100 * ratio;
+  if (value > 0 && value < 0.1) return "<0.1 %";
+  return `${value < 9.95 ? Number(value.toFixed(1)) : Math.round(value)} %`;
+}
+
 function ofUnit(value, unit) {
   if (value === null || !Number.isFinite(value)) return "unknown";
   if (unit === "bool") return value ? "yes" : "no";

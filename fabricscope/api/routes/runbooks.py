@@ -11,11 +11,12 @@ from telemetry.objects import ObjectKind, parse_object
 from telemetry.runbooks import runbook
 
 router = APIRouter(tags=["runbooks"])
+OBJECT_CHARS_MAX = 512
 
 ObjectName = Annotated[
     str | None,
     Query(
-        max_length=512,
+        max_length=OBJECT_CHARS_MAX,
         pattern=f"^({'|'.join(ObjectKind)}):.",
         description="Whose names it has, such as gpu:node3/GPU-….",
     ),

@@ -37,14 +37,19 @@ _DRAWING = {
     "pod": "",
     "rack": "",
     "boxes": [
-        {"id": "leaf/pod1", "tier": "leaf", "name": "pod1", "devices": 8, "pod": "pod1", "rack": ""}
+        {"id": "leaf/pod=pod1", "tier": "leaf", "name": "pod1", "devices": 8, "pod": "pod1", "rack": ""}
         | {"unhealthy": 1, "severity": "critical", "is_root": True}
     ],
-    "bundles": [{"a": "spine/spines", "b": "leaf/pod1", "unhealthy": 0, **_LOAD}],
-    "lines": [{"a": "leaf/pod1", "b": "host/pod1", "severity": "critical", "is_root": True}],
+    "bundles": [{"a": "spine", "b": "leaf/pod=pod1", "unhealthy": 0, **_LOAD}],
+    "lines": [{"a": "leaf/pod=pod1", "b": "host/pod=pod1", "severity": "critical", "is_root": True}],
     "unhealthy": [
-        {**PORT, "gpu_index": None, "text": "is paused by its peer (61 %, usually 0 %)", "onset": EXAMPLE}
-        | {"is_root": True, "incident": "5f0c9a1e5f0c9a1e", "severity": "critical", "boxes": ["leaf/pod1", "host/pod1"]}
+        {**PORT, "label": PORT["name"], "text": "is paused by its peer (61 %, usually 0 %)", "onset": EXAMPLE}
+        | {
+            "is_root": True,
+            "incident": "5f0c9a1e5f0c9a1e",
+            "severity": "critical",
+            "boxes": ["leaf/pod=pod1", "host/pod=pod1"],
+        }
     ],
     "unhealthy_objects": 1,
 }
@@ -56,7 +61,12 @@ _EXPLANATION = {
         {"object": {"kind": "job", "name": "4711"}, "text": "works less", "onset": EXAMPLE, "cleared": False}
     ],
     "worse": ["higher"],
-    "gpus": {"node1/GPU-5f3c": 3},
+    "gpus": {"node1/GPU-5f3c0a1b2d": "node1 GPU 3 (GPU-5f3c0a1b)"},
+    "links": {
+        "silence": "https://alertmanager.example/#/silences/new?filter=%7Bincident_id%3D%225f0c9a1e5f0c9a1e%22%7D",
+        "board": "https://grafana.example/d/fabricscope-fabric?from=1769895900000&to=now&var-cluster=pod1",
+        "runbook": "/runbooks/slow_receiver?object=port%3Aleaf1%2FEthernet4",
+    },
 }
 
 
@@ -81,9 +91,10 @@ async def get_fabric(model: Model, pod: Pod = "", rack: Rack = "") -> Drawing:
 
 
 @router.get("/incidents/{incident_id}/explanation", responses=shows(404, example=_EXPLANATION))
-async def explain_incident(model: Model, incident_id: IncidentId) -> Explanation:
-    """From the cause of an incident to its effects, and the findings that it explains and suppresses."""
+async def explain_incident(request: Request, model: Model, incident_id: IncidentId) -> Explanation:
+    """From the cause of an incident to its effects, the findings that it explains and suppresses, and where to go on:
+    the form for a silence of it, its board, its runbook."""
     incident = model.incidents.get(incident_id)
     if incident is None:
         raise HTTPException(404, f"no incident {incident_id}")
-    return await asyncio.to_thread(explain, model, incident)
+    return await asyncio.to_thread(explain, model, incident, request.app.state.paging.about(incident))

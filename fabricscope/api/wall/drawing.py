@@ -52,12 +52,12 @@ class Bundle:
 class Unhealthy:
     """One unhealthy object, with the boxes that it is in: two for a link or a port with one, one for what has none.
 
-    gpu_index: of a GPU, where it is known. incident: the one that explains it, '' for none. severity: of that one.
+    label: the name for people. incident: the one that explains it, '' for none. severity: of that one.
     """
 
     kind: ObjectKind
     name: str
-    gpu_index: int | None
+    label: str
     text: str
     onset: Instant
     is_root: bool
@@ -100,14 +100,14 @@ def drawing(model: ReadModel, scope: Scope) -> Drawing:
     placed = [(fault, boxes) for fault, boxes in placed if boxes]
     traffic = model.traffic()
     bad = {link.key for fault, _ in placed for link in fabric.links_of(fault.object)}
-    indices = {f"{gpu.device}/{gpu.uuid}": gpu.index for gpu in model.topology.entities(Gpu)} if placed else {}
+    labels = {f"{gpu.device}/{gpu.uuid}": gpu.label for gpu in model.topology.entities(Gpu)} if placed else {}
     return Drawing(
         pod=scope.pod,
         rack=scope.rack,
         boxes=[_box(group, placed) for group in plan.groups],
         bundles=[_bundle(ends, links, bad, traffic) for ends, links in plan.bundles.items()],
         lines=_lines(placed),
-        unhealthy=[_unhealthy(fault, boxes, indices) for fault, boxes in placed[:FAULTS_SHOWN]],
+        unhealthy=[_unhealthy(fault, boxes, labels) for fault, boxes in placed[:FAULTS_SHOWN]],
         unhealthy_objects=len(placed),
     )
 
@@ -147,11 +147,12 @@ def _lines(placed: Iterable[tuple[Fault, list[str]]]) -> list[Line]:
     return list(found.values())[:LINES_SHOWN]
 
 
-def _unhealthy(fault: Fault, boxes: list[str], indices: Mapping[str, int]) -> Unhealthy:
+def _unhealthy(fault: Fault, boxes: list[str], labels: Mapping[str, str]) -> Unhealthy:
+    name = fault.object.name
     return Unhealthy(
         kind=fault.object.kind,
-        name=fault.object.name,
-        gpu_index=indices.get(fault.object.name) if fault.object.kind is ObjectKind.GPU else None,
+        name=name,
+        label=labels.get(name, name) if fault.object.kind is ObjectKind.GPU else name,
         text=fault.text,
         onset=rfc3339(fault.onset_ns),
         is_root=fault.is_root,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fabricscope.api.instants import Instant, rfc3339
+from fabricscope.api.paging_links import Links
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import Side, worse_side
 from fabricscope.api.wall.faults import describe
@@ -41,7 +42,8 @@ class Explanation:
 
     suppressed: at most 20 findings, earliest first, of ``findings``; those that the API no longer knows are missing.
     worse: of each evidence, on which side it is bad.
-    gpus: index of each GPU that the incident names, by ``host/UUID``, where the topology knows it.
+    gpus: name for people of each GPU that the incident names, by ``host/UUID``, where the topology knows it.
+    links: where people go on from here.
     """
 
     cause: str
@@ -49,10 +51,11 @@ class Explanation:
     findings: int
     suppressed: list[Suppressed]
     worse: list[Side]
-    gpus: dict[str, int]
+    gpus: dict[str, str]
+    links: Links
 
 
-def explain(model: ReadModel, incident: Incident) -> Explanation:
+def explain(model: ReadModel, incident: Incident, links: Links) -> Explanation:
     found = [model.findings[one] for one in incident.findings if one in model.findings]
     found.sort(key=lambda one: (one.onset_ns, one.object))
     return Explanation(
@@ -61,7 +64,8 @@ def explain(model: ReadModel, incident: Incident) -> Explanation:
         findings=len(incident.findings),
         suppressed=[_suppressed(one) for one in found[:FOUND_SHOWN]],
         worse=[worse_side(one) for one in incident.evidence],
-        gpus=_indices(model, incident, found),
+        gpus=_labels(model, incident, found),
+        links=links,
     )
 
 
@@ -80,7 +84,7 @@ def _suppressed(one: Finding) -> Suppressed:
     return Suppressed(one.object, describe(one), rfc3339(one.onset_ns), one.state is FindingState.CLEARED)
 
 
-def _indices(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> dict[str, int]:
+def _labels(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> dict[str, str]:
     named = {
         incident.root.name,
         *(entry.object.name for entry in incident.timeline),
@@ -89,5 +93,5 @@ def _indices(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> 
     said = "\n".join(evidence.series for evidence in incident.evidence)
     known = model.topology.entities(Gpu)
     return {
-        name: gpu.index for gpu in known if (name := f"{gpu.device}/{gpu.uuid}") in named or f'"{gpu.uuid}"' in said
+        name: gpu.label for gpu in known if (name := f"{gpu.device}/{gpu.uuid}") in named or f'"{gpu.uuid}"' in said
     }

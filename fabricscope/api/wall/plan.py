@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+from urllib.parse import quote
 
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.topology import Device, Link, Role, Topology
@@ -167,4 +168,9 @@ def _place(device: Device, scope: Scope, has_pods: bool) -> _Place:
 
 def _group(tier: Role, place: _Place, devices: Sequence[str]) -> Group:
     name = place.name or place.rack or place.pod or (devices[0] if len(devices) == 1 else TIER_NAMES[tier])
-    return Group(f"{tier}/{name}", tier, name, tuple(devices), place.pod, place.rack)
+    return Group(_id(tier, place), tier, name, tuple(devices), place.pod, place.rack)
+
+
+def _id(tier: Role, place: _Place) -> str:
+    """``host/pod=pod1/rack=r1``: another one for each place of a tier, whatever pods, racks and devices are called."""
+    return "/".join((tier, *(f"{of}={quote(part, safe='')}" for of, part in place._asdict().items() if part)))

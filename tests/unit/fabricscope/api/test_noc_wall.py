@@ -64,10 +64,10 @@ async def test_a_quiet_wall_says_what_is_healthy(api, bus, browser):
     await is_drawn(page)
     await expect(page.locator("#verdict")).to_have_text("All quiet")
     await expect(page.locator("#pace")).to_contain_text("train 4711")
-    await expect(page.locator("#pace")).to_contain_text("100 %✓ as usual4 GPUs, busy 40 % of 40 %")
-    await expect(page.locator("#gpu-time li").nth(0)).to_contain_text("2.00 GPU-hwatched since")
-    await expect(page.locator("#gpu-time li").nth(1)).to_have_text("0.50 GPU-h (25 %)lost")
-    await expect(page.locator("#traffic li").nth(0)).to_have_text("leaves – hosts25 %800 Gbit/s of 3.2 Tbit/s, 4 links")
+    await expect(page.locator("#pace")).to_contain_text("100 %✓ as usual4 GPUsbusy 40 % of 40 %")
+    await expect(page.locator("#gpu-time li").nth(0)).to_contain_text("2.00watched since")
+    await expect(page.locator("#gpu-time li").nth(1)).to_have_text("0.50 (25 %)lost")
+    await expect(page.locator("#traffic li").nth(0)).to_have_text("leaves – hosts25 %of 3.2 Tbit/s4 links")
     await expect(page.locator("#silent")).to_have_text("✓ all answer")
     await expect(page.locator("#unhealthy-title")).to_have_text("✓ Nothing unhealthy here")
     assert problems == []
@@ -76,7 +76,7 @@ async def test_a_quiet_wall_says_what_is_healthy(api, bus, browser):
 async def test_a_job_that_got_slower_says_by_how_much(api, bus, browser):
     await publish_wall(bus, FALLEN)
     page, _ = await open_page(browser, api.url)
-    await expect(page.locator("#pace")).to_contain_text("25 %, steps ×4.0▼ slow4 GPUs, busy 10 % of 40 %")
+    await expect(page.locator("#pace")).to_contain_text("25 %, steps ×4.0▼ slow4 GPUsbusy 10 % of 40 %")
 
 
 async def test_a_silent_target_says_since_when(api, bus, browser):
@@ -86,7 +86,7 @@ async def test_a_silent_target_says_since_when(api, bus, browser):
     await publish_batches(bus, *(silent_round("dcgm/node3", "node3", n, now_ns - (30 - 10 * n) * NS) for n in range(3)))
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#silent li").nth(0)).to_have_text("✖ 1 target silent")
-    await expect(page.locator("#silent li").nth(1)).to_contain_text(f"dcgm/node3timeout, since {since} (")
+    await expect(page.locator("#silent li").nth(1)).to_contain_text(f"dcgm/node3since {since} (")
     await expect(page.locator("#verdict")).to_contain_text("Quiet, but 1 of")
     assert problems == []
 
@@ -99,7 +99,7 @@ async def test_the_fabric_leads_into_a_pod_and_a_rack_by_mouse_and_keyboard(api,
     await expect(page.locator("#fabric-map .fault")).to_have_count(1)
     await expect(page.locator("#unhealthy li")).to_have_count(2)
     await expect(page.locator("#unhealthy li").nth(0)).to_contain_text("▲ cause")
-    await expect(page.locator("#unhealthy li").nth(0)).to_contain_text("node1 GPU 1 · GPU-1-1")
+    await expect(page.locator("#unhealthy li").nth(0)).to_contain_text("node1 GPU 1 (GPU-1-1)")
     await page.locator(BOX).filter(has_text="pod1 · 2 hosts").click()
     await expect(page.locator("#fabric-title")).to_have_text("Fabric: pod pod1")
     await expect(page.locator("#fabric-back")).to_be_focused()
@@ -120,15 +120,15 @@ async def test_the_fabric_leads_into_a_pod_and_a_rack_by_mouse_and_keyboard(api,
 async def test_an_incident_tells_from_its_cause_to_its_cost(api, bus, browser):
     await publish_incident(bus)
     page, problems = await open_page(browser, api.url)
-    await expect(page.locator("#detail-title")).to_have_text("pod1: node1 GPU 1 · GPU-1-1 fell")
+    await expect(page.locator("#detail-title")).to_have_text("pod1: node1 GPU 1 (GPU-1-1) fell")
     await expect(page.locator("#chain li")).to_have_count(5)
     await expect(page.locator("#chain li").nth(0)).to_contain_text("a host pauses its leaf port")
     await expect(page.locator("#chain li").nth(2)).to_contain_text("its peer pauses it for much of the time (1 object)")
     await expect(page.locator("#chain li").nth(4)).to_have_text("Cost so far2.00 GPU-hours lost")
     await expect(page.locator("#suppressed-title")).to_have_text("2 findings explained by it, and so no page")
-    await expect(page.locator("#suppressed li").nth(0)).to_contain_text("node1 GPU 1 · GPU-1-1 is throttled")
+    await expect(page.locator("#suppressed li").nth(0)).to_contain_text("node1 GPU 1 (GPU-1-1) is throttled")
     evidence = page.locator("#evidence li")
-    await expect(evidence).to_have_text(f"10 % (normal 40 %) ▼ lower is worse · node1 GPU 1 · GPU-1-1 · {TENSOR}")
+    await expect(evidence).to_have_text(f"10 % (normal 40 %) ▼ lower is worse · node1 GPU 1 (GPU-1-1) · {TENSOR}")
     assert problems == []
 
 
@@ -220,7 +220,7 @@ async def test_every_control_is_reached_with_the_keyboard_and_shows_it(api, bus,
         what, outlined = await page.evaluate(FOCUSED)
         assert outlined, what
         reached.add(what)
-    assert {"theme", "host/pod1", "host/pod2", "Evidence and first action", "Why this cause"} <= reached
+    assert {"theme", "host/pod=pod1", "host/pod=pod2", "Evidence and first action", "Why this cause"} <= reached
     assert any(what.startswith("▲ CRITICAL") for what in reached)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from fabricscope.api.history import History
 from fabricscope.api.instants import rfc3339
+from fabricscope.api.paging_links import Links
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import worse_side
 from fabricscope.api.wall.drawing import drawing
@@ -36,10 +37,10 @@ def names(model: ReadModel, scope: Scope) -> list[tuple[str, int]]:
 def test_the_whole_fabric_is_drawn_by_tier_and_pod(model):
     assert names(model, Scope()) == [("spine1", 1), ("pod1", 1), ("pod2", 1), ("pod1", 2), ("pod2", 2)]
     assert {(one.a, one.b): one.links for one in drawing(model, Scope()).bundles} == {
-        ("spine/spine1", "leaf/pod1"): 1,
-        ("spine/spine1", "leaf/pod2"): 1,
-        ("leaf/pod1", "host/pod1"): 2,
-        ("leaf/pod2", "host/pod2"): 2,
+        ("spine", "leaf/pod=pod1"): 1,
+        ("spine", "leaf/pod=pod2"): 1,
+        ("leaf/pod=pod1", "host/pod=pod1"): 2,
+        ("leaf/pod=pod2", "host/pod=pod2"): 2,
     }
 
 
@@ -74,6 +75,30 @@ def test_without_pods_the_hosts_are_drawn_by_rack():
     assert [(group.name, len(group.devices)) for group in groups] == [("r0", 3), ("r1", 3), ("r2", 3)]
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        # a host without a pod that is called like a pod
+        [Device("pod1", Role.HOST), Device("n1", Role.HOST, "pod1"), Device("n2", Role.HOST, "pod1")],
+        # a pod that is called like what more of them are drawn as
+        [Device(f"n{n}", Role.HOST, f"pod{n}") for n in range(20)] + [Device("n99", Role.HOST, "others")],
+        # pods that are called like the tier and like a place of it
+        [Device("n1", Role.HOST, "hosts"), Device("n2", Role.HOST), Device("n3", Role.HOST, "pod=hosts")],
+        [
+            Device("n1", Role.HOST, "a/rack=b", "c"),
+            Device("n2", Role.HOST, "a", "b/c"),
+            Device("n3", Role.HOST, "a", "b"),
+        ],
+    ],
+)
+def test_boxes_have_ids_of_their_own_whatever_places_are_called(found):
+    fabric = Fabric(EMPTY.with_facts(TopologyFact(one, 1, "x") for one in found))
+    for scope in {Scope(), *(Scope(one.pod) for one in found), *(Scope(one.pod, one.rack) for one in found)}:
+        plan = fabric.plan(scope)
+        assert len({group.id for group in plan.groups}) == len(plan.groups)
+        assert set(plan.group_of.values()) == {group.id for group in plan.groups}
+
+
 def test_what_is_unhealthy_comes_worst_first_causes_before_what_follows(model):
     model.incidents = {
         "i1": replace(incident("i1"), findings=("f1", "f2")),
@@ -88,22 +113,22 @@ def test_what_is_unhealthy_comes_worst_first_causes_before_what_follows(model):
     }
     found = drawing(model, Scope())
     critical = Severity.CRITICAL
-    assert [(one.name, one.is_root, one.severity, one.boxes, one.gpu_index) for one in found.unhealthy] == [
-        ("leaf1/Ethernet4", True, critical, ["leaf/pod1", "host/pod1"], None),
-        ("leaf1/Ethernet0", False, critical, ["spine/spine1", "leaf/pod1"], None),
-        ("node4", False, None, ["host/pod2"], None),
-        ("node1/GPU-1-1", False, None, ["host/pod1"], 1),
+    assert [(one.name, one.is_root, one.severity, one.boxes, one.label) for one in found.unhealthy] == [
+        ("leaf1/Ethernet4", True, critical, ["leaf/pod=pod1", "host/pod=pod1"], "leaf1/Ethernet4"),
+        ("leaf1/Ethernet0", False, critical, ["spine", "leaf/pod=pod1"], "leaf1/Ethernet0"),
+        ("node4", False, None, ["host/pod=pod2"], "node4"),
+        ("node1/GPU-1-1", False, None, ["host/pod=pod1"], "node1 GPU 1 (GPU-1-1)"),
     ]
     assert found.unhealthy[0].text == "is paused by its peer (61 %, usually 1 %)"
     assert [(line.a, line.b, line.severity, line.is_root) for line in found.lines] == [
-        ("leaf/pod1", "host/pod1", critical, True),
-        ("spine/spine1", "leaf/pod1", critical, False),
+        ("leaf/pod=pod1", "host/pod=pod1", critical, True),
+        ("spine", "leaf/pod=pod1", critical, False),
     ]
     boxes = {box.id: (box.unhealthy, box.severity, box.is_root) for box in found.boxes}
-    assert boxes["leaf/pod1"] == (2, critical, True)
-    assert boxes["host/pod2"] == (1, None, False)
-    assert boxes["leaf/pod2"] == (0, None, False)
-    assert {one.b: one.unhealthy for one in found.bundles}["host/pod1"] == 1
+    assert boxes["leaf/pod=pod1"] == (2, critical, True)
+    assert boxes["host/pod=pod2"] == (1, None, False)
+    assert boxes["leaf/pod=pod2"] == (0, None, False)
+    assert {one.b: one.unhealthy for one in found.bundles}["host/pod=pod1"] == 1
     assert drawing(model, Scope(pod="pod2")).unhealthy_objects == 1
 
 
@@ -114,10 +139,8 @@ def test_a_slow_storage_target_is_where_its_server_is(model):
     model.incidents = {"i1": replace(incident("i1"), root=target, findings=("f1",))}
     model.findings = {"f1": finding("f1", target, 5.0, 5 * NS, FindingKind.STORAGE_SLOW)}
     found = drawing(model, Scope())
-    assert [(one.name, one.is_root, one.boxes) for one in found.unhealthy] == [
-        ("scratch/OST0001", True, ["storage/oss1"])
-    ]
-    assert {box.id: box.unhealthy for box in found.boxes}["storage/oss1"] == 1
+    assert [(one.name, one.is_root, one.boxes) for one in found.unhealthy] == [("scratch/OST0001", True, ["storage"])]
+    assert {box.id: box.unhealthy for box in found.boxes}["storage"] == 1
 
 
 def test_an_incident_is_explained_from_its_cause_to_its_effects(model):
@@ -126,13 +149,14 @@ def test_an_incident_is_explained_from_its_cause_to_its_effects(model):
         "f2": finding("f2", port("leaf1", "Ethernet0"), 9.0, 5 * NS, PAUSED),
         "f3": finding("f3", gpu("node1", "GPU-1-1"), 1.0, 6 * NS, FindingKind.GPU_HOT),
     }
-    found = explain(model, replace(incident(), findings=("f1", "f2", "f3", "forgotten")))
+    found = explain(model, replace(incident(), findings=("f1", "f2", "f3", "forgotten")), Links("silence"))
     assert found.cause == "a host pauses its leaf port (PCIe stall, injected storm)"
     assert [(effect.objects, effect.onset) for effect in found.effects] == [(2, rfc3339(5 * NS)), (1, rfc3339(6 * NS))]
     assert (found.findings, [one.object.name for one in found.suppressed]) == (
         *(4, ["leaf1/Ethernet0", "node1/GPU-1-1", "leaf1/Ethernet4"]),
     )
-    assert found.gpus == {"node1/GPU-1-1": 1}
+    assert found.gpus == {"node1/GPU-1-1": "node1 GPU 1 (GPU-1-1)"}
+    assert found.links == Links("silence")
     assert found.worse == ["higher", ""]
 
 

@@ -142,7 +142,7 @@ def test_too_few_clients_to_compare_contradict_no_target(served: Fabric) -> None
 def test_a_target_without_clients_that_have_times_is_judged_as_ever(served: Fabric) -> None:
     run = Run(served)
     run.tick(served.find(K.STORAGE_SLOW, TARGET), ticks=12)
-    assert run.only.because[0] == "nas1:/home/0 answers slowly"
+    assert run.only.because[0] == "nas1:/home/0 answers slowly (90 % against 10 %)"
 
 
 def test_where_all_wait_and_the_server_does_not_it_is_the_way_near_the_server(served: Fabric) -> None:

@@ -1,0 +1,74 @@
+"""Three faults at once on 512 GPUs: nothing on the page is cut, too small, on top of something else, or said twice."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.unit.fabricscope.api.busy_wall import publish_busy_wall
+from tests.unit.fabricscope.api.noc_browser import keep_picture, open_page, poor_contrasts
+
+pytestmark = pytest.mark.timeout(600)
+SIZES = {"wall": (1920, 1080), "4k": (3840, 2160), "phone": (390, 844)}
+
+# Texts that do not fit into what they stand in. A name that is too long has the whole of it as its title.
+CUT_TEXTS = """() => [...document.querySelectorAll("body *")]
+  .filter((node) => node.offsetParent && node.innerText && getComputedStyle(node).overflowX !== "visible" && !node.title)
+  .filter((node) => node.scrollWidth > node.clientWidth + 1)
+  .map((node) => [node.id || node.className || node.localName, node.innerText.slice(0, 60)])"""
+
+# Parts that did not fit into their line of a card, and so went to the next one, which is not shown.
+LEFT_OUT = """() => [...document.querySelectorAll("#overview li > *")]
+  .filter((node) => node.offsetTop + 2 > node.parentElement.offsetTop + node.parentElement.clientHeight)
+  .map((node) => node.parentElement.innerText)"""
+
+# Texts of the map: their size as a share of the page's letters, and whether they are within their box.
+MAP_TEXTS = """() => [...document.querySelectorAll("#fabric-map .box text")].filter((node) => node.textContent).map((node) => {
+  const [text, box] = [node, node.parentElement.querySelector("rect")].map((each) => each.getBoundingClientRect());
+  const letters = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const inside = text.left >= box.left && text.right <= box.right && text.top >= box.top - 1 && text.bottom <= box.bottom + 1;
+  return [node.textContent, parseFloat(node.getAttribute("font-size")) / letters, inside];
+})"""
+
+# Texts of the detail and the cards that lie on one another.
+OVERLAPS = """() => {
+  const nodes = [...document.querySelectorAll("h2,h3,p,li,dd,dt,.plot canvas")].filter((node) => node.offsetParent && (node.innerText || node.localName === "canvas"));
+  const boxes = nodes.map((node) => [node, node.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], at) => boxes.slice(at + 1)
+    .filter(([other, b]) => !one.contains(other) && !other.contains(one))
+    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)
+    .filter(([other]) => one.closest("section") === other.closest("section") && !one.closest(".columns") === !other.closest(".columns"))
+    .map(([other]) => [one.innerText?.slice(0, 30), other.innerText?.slice(0, 30)]));
+}"""
+
+SCROLLS = """() => [...document.querySelectorAll(".columns > div,#incidents,#unhealthy,html")]
+  .filter((node) => node.scrollHeight > node.clientHeight + 2)
+  .map((node) => [node.id || node.ariaLabel || node.localName, node.scrollHeight, node.clientHeight])"""
+
+
+async def choose(page: Page, title: str, plots: int) -> None:
+    await page.locator("#incidents button").filter(has_text=title).click()
+    await expect(page.locator("#detail-title")).to_contain_text(title)
+    await expect(page.locator("#plots canvas")).to_have_count(plots)
+    await expect(page.locator("#suppressed li")).not_to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES)
+async def test_nothing_is_cut_too_small_or_on_top_of_something_else(api, bus, browser, scheme, size):
+    await publish_busy_wall(bus)
+    page, problems = await open_page(browser, api.url, *SIZES[size], scheme=scheme)
+    await expect(page.locator("#pace li")).to_have_count(3)
+    await expect(page.locator("#fabric-map .box")).to_have_count(11)
+    for title, plots in (("PFC storm", 1), ("GPU fault", 1), ("storage target", 2)):
+        await choose(page, title, plots)
+        await keep_picture(page, f"noc-busy-{title.replace(' ', '-')}-{size}-{scheme}", full_page=size == "phone")
+        assert await page.evaluate(CUT_TEXTS) == []
+        assert await page.evaluate(OVERLAPS) == []
+        assert await poor_contrasts(page) == []
+        if size != "phone":
+            assert await page.evaluate(SCROLLS) == []
+    texts = await page.evaluate(MAP_TEXTS)
+    assert [text for text, letters, inside in texts if letters < 0.7 or not inside] == []
+    assert any("cause" in text for text, *_ in texts)
+    if size != "phone":
+        assert await page.evaluate(LEFT_OUT) == []
+    assert problems == []
