@@ -6,6 +6,7 @@ stays inside the process, so that nobody mistakes it for an inventory.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,13 @@ _INFO = "gpu_info"
 _SWITCH_PORTS_MIN = 16  # an HGX host has eight to ten InfiniBand ports, the smallest switches have more
 # Only between roles of switches, which no metric distinguishes where sessions are not reported.
 _SPINE_NAMES = ("spine", "core", "agg", "fabric")
+
+
+class _Stated(NamedTuple):
+    """What ``gpu_info`` states of a GPU. serial: '' where it does not."""
+
+    index: int = UNKNOWN_INDEX
+    serial: str = ""
 
 
 class Inference:
@@ -68,10 +76,10 @@ def infer(index: SeriesIndex, facts: Topology) -> Iterator[Entity]:
     roles = {name: role for name in sorted(unknown) if (role := _role(name, metrics.get(name, {}), parts[name]))}
     racks = racks_of([name for name, role in roles.items() if role is Role.HOST])
     sliced = {node for job in facts.entities(Job) if job.gpu_indices for node in job.nodes}
-    numbers = _numbers_of(index)
+    stated = _stated_of(index)
     for name, role in roles.items():
         yield Device(name, role, rack=racks.get(name, ""))
-        yield from _entities(name, role, parts[name], numbers, whole=name not in sliced)
+        yield from _entities(name, role, parts[name], stated, whole=name not in sliced)
     for host, filesystem in _mounts(index, {name for name, role in roles.items() if role is Role.HOST}):
         yield Mount(host, filesystem)
 
@@ -121,28 +129,30 @@ def _role(name: str, metrics: dict[str, int], parts: dict[ObjectKind, list[str]]
 
 
 def _entities(
-    name: str, role: Role, parts: dict[ObjectKind, list[str]], numbers: Mapping[str, int], *, whole: bool
+    name: str, role: Role, parts: dict[ObjectKind, list[str]], stated: Mapping[str, _Stated], *, whole: bool
 ) -> Iterator[Entity]:
-    """numbers: of GPUs, as far as their source states them. whole: no job uses a part of the device, so that nothing
-    rests on a number that is not known."""
+    """stated: of GPUs, by name. whole: no job uses a part of the device, so that nothing rests on a number that is not
+    known."""
     gpus = parts[ObjectKind.GPU] if role is Role.HOST else []
-    if whole or all(gpu in numbers for gpu in gpus):
-        for gpu in gpus:
-            yield Gpu(name, gpu.partition("/")[2], numbers.get(gpu, UNKNOWN_INDEX))
+    of = [stated.get(gpu, _Stated()) for gpu in gpus]
+    if whole or all(one.index != UNKNOWN_INDEX for one in of):
+        for gpu, one in zip(gpus, of, strict=True):
+            yield Gpu(name, gpu.partition("/")[2], one.index, serial=one.serial)
     if role is Role.STORAGE:
         for target in parts[ObjectKind.STORAGE_TARGET]:
             filesystem, _, part = target.partition("/")
             yield StorageTarget(filesystem, part, name)
 
 
-def _numbers_of(index: SeriesIndex) -> dict[str, int]:
-    """Numbers of GPUs, by name: as ``gpu_info`` states them."""
+def _stated_of(index: SeriesIndex) -> dict[str, _Stated]:
+    """By name of the GPU."""
     named = [number for number, name in enumerate(index.metrics.names) if name == _INFO]
     found = {}
     for sid in np.flatnonzero(np.isin(index.columns["metric"], named)).tolist():
         labels = parse_series_key(index.keys[sid])[1]
-        if labels.get("index", "").isdecimal():
-            found[f"{labels['device']}/{labels['gpu']}"] = int(labels["index"])
+        number = labels.get("index", "")
+        stated = _Stated(int(number) if number.isdecimal() else UNKNOWN_INDEX, labels.get("serial", ""))
+        found[f"{labels['device']}/{labels['gpu']}"] = stated
     return found
 
 

@@ -84,7 +84,7 @@ def create_app(
     app.state.paging = paging or PagingLinks()
     app.state.sessions, app.state.session_s = sessions, config.session_s
     app.state.streams = OpenStreams(config.client_streams_max, config.streams_max)
-    app.state.pictures = stream.Pictures(model)
+    app.state.pictures = stream.Pictures(model, bus, clock)
     for router in _ROUTERS:
         app.include_router(router)
     app.mount("/", StaticFiles(directory=STATIC, html=True))

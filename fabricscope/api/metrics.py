@@ -5,6 +5,11 @@ from prometheus_client import Counter, Gauge
 RECEIVED = Counter("fabricscope_api_records_received_total", "Records read from the bus.", ["topic"])
 CORRUPT = Counter("fabricscope_api_records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
 DROPPED = Counter("fabricscope_api_records_dropped_total", "Records that were not used.", ["reason"])
+FORGOTTEN = Counter(
+    "fabricscope_api_targets_forgotten_total",
+    "Targets that are not known any more: gone for an hour (gone), or for a new one, as there were too many (no_room).",
+    ["reason"],
+)
 GAPS = Counter("fabricscope_api_gaps_total", "Times that retention on the bus had passed our position.")
 REQUESTS = Counter("fabricscope_api_requests_total", "HTTP requests answered.", ["method", "route", "status"])
 CONNECTIONS_CLOSED = Counter(

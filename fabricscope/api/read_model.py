@@ -11,10 +11,10 @@ from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
 from common.units import NS_PER_S
 from fabricscope.api.history import History
-from fabricscope.api.metrics import CORRUPT, DROPPED, RECEIVED
+from fabricscope.api.metrics import CORRUPT, DROPPED, FORGOTTEN, RECEIVED
 from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.wall.gpu_time import GpuTimeToday
-from fabricscope.api.wall.newest import NewestSamples
+from fabricscope.api.wall.newest import KEPT_NS, NewestSamples
 from fabricscope.api.wall.pace import Paces
 from fabricscope.api.wall.plan import Fabric
 from fabricscope.api.wall.traffic import METRICS, Traffic
@@ -34,7 +34,10 @@ from telemetry.trends import DeviceTrends
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
 CHANGES_MAX = 10_000
+TARGETS_MAX = 100_000
+GPU_INFO = "gpu_info"
 _TRAFFIC_KEPT_S = 5.0
+_SWEEP_NS = 60 * NS_PER_S
 V = TypeVar("V")
 
 _SEVERITY_ORDER = {Severity.CRITICAL: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -80,11 +83,13 @@ class ReadModel:
         self.topology = Topology()
         self.stages: dict[tuple[str, str], StageReport] = {}
         self.targets: dict[str, TargetStatus] = {}
+        self._swept_ns = 0
         self.losses: dict[str, HostLosses] = {}
         self.trends: dict[str, DeviceTrends] = {}
         self.changes: dict[str, Change] = {}
         self.history = history
         self._ports = NewestSamples(METRICS)
+        self.gpu_info = NewestSamples((GPU_INFO,))
         self._traffic, self._traffic_read_s = Traffic(self._ports, 0), -_TRAFFIC_KEPT_S
         self.paces = Paces()
         self.gpu_time = GpuTimeToday()
@@ -174,8 +179,11 @@ class ReadModel:
         self.history.add(batch, record.value, record.headers)
         self.newest_ns = max(self.newest_ns, batch.collection.collected_ns)
         self._ports.add(batch)
+        self.gpu_info.add(batch)
         self.paces.add(batch, self.topology)
         known = self.targets.get(batch.table.target)
+        if known is None:
+            self._forget_targets()
         if known is None or known.collected_ns <= batch.collection.collected_ns:
             status = self.targets[batch.table.target] = _status(batch, known)
             if status.up:
@@ -183,6 +191,22 @@ class ReadModel:
             else:
                 last = known if known and known.up else status
                 self.silent_since_ns.setdefault(status.target, last.collected_ns)
+
+    def _forget_targets(self) -> None:
+        """Before a new one: those that are gone, once a minute, and the ones that were heard of longest ago where there
+        is no room."""
+        if len(self.targets) < TARGETS_MAX and self.newest_ns - self._swept_ns < _SWEEP_NS:
+            return
+        self._swept_ns = self.newest_ns
+        kept = {name: one for name, one in self.targets.items() if one.collected_ns >= self.newest_ns - KEPT_NS}
+        FORGOTTEN.labels("gone").inc(len(self.targets) - len(kept))
+        if len(kept) >= TARGETS_MAX:
+            oldest_first = sorted(kept, key=lambda name: kept[name].collected_ns)
+            for name in oldest_first[: len(kept) - TARGETS_MAX + max(1, TARGETS_MAX // 100)]:
+                del kept[name]
+                FORGOTTEN.labels("no_room").inc()
+        self.targets = kept  # another one, as the event loop may be reading the old one
+        self.silent_since_ns = {name: at for name, at in self.silent_since_ns.items() if name in kept}
 
 
 def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.faults import Fault, faults
+from fabricscope.api.wall.gpu_names import gpu_names
 from fabricscope.api.wall.plan import Fabric, Group, Plan, Scope
 from fabricscope.api.wall.traffic import Load, Traffic
 from telemetry.incidents import Severity
 from telemetry.objects import ObjectKind
-from telemetry.topology import Gpu, Link, Role, StorageTarget
+from telemetry.topology import Link, Role, StorageTarget
 
 FAULTS_SHOWN = 10
 LINES_SHOWN = 40
@@ -100,7 +101,7 @@ def drawing(model: ReadModel, scope: Scope) -> Drawing:
     placed = [(fault, boxes) for fault, boxes in placed if boxes]
     traffic = model.traffic()
     bad = {link.key for fault, _ in placed for link in fabric.links_of(fault.object)}
-    labels = {f"{gpu.device}/{gpu.uuid}": gpu.label for gpu in model.topology.entities(Gpu)} if placed else {}
+    labels = gpu_names(model) if placed else {}
     return Drawing(
         pod=scope.pod,
         rack=scope.rack,

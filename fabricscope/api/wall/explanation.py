@@ -8,11 +8,11 @@ from fabricscope.api.paging_links import Links
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import Side, worse_side
 from fabricscope.api.wall.faults import describe
+from fabricscope.api.wall.gpu_names import gpu_names
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident
 from telemetry.kinds import finding_kinds, incident_kinds
 from telemetry.objects import ObjectRef
-from telemetry.topology import Gpu
 
 FOUND_SHOWN = 20
 
@@ -91,7 +91,5 @@ def _labels(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> d
         *(one.object.name for one in found),
     }
     said = "\n".join(evidence.series for evidence in incident.evidence)
-    known = model.topology.entities(Gpu)
-    return {
-        name: gpu.label for gpu in known if (name := f"{gpu.device}/{gpu.uuid}") in named or f'"{gpu.uuid}"' in said
-    }
+    known = gpu_names(model).items()
+    return {name: label for name, label in known if name in named or f'"{name.partition("/")[2]}"' in said}

@@ -16,7 +16,7 @@ LABELS = {
     "link", "node", "fs", "target", "pool_name", "drive", "job_id", "user", "partition", "namespace", "pod",
     "container", "cast", "stage", "reset", "peer", "sensor", "fan", "psu", "channel", "index", "pci_bus_id", "model",
     "driver", "kind", "xid", "window", "severity", "persistence", "cause", "reason", "controller", "resource", "level",
-    "op", "system", "side", "component", "version",
+    "op", "system", "side", "component", "version", "serial",
 }  # fmt: skip
 # The unit that ends a name; names without a unit count things or are states.
 SUFFIXES = (

@@ -87,6 +87,16 @@ def test_gpus_have_the_numbers_that_their_source_states() -> None:
         ]
 
 
+def test_gpus_have_the_serials_that_their_source_states() -> None:
+    keys = [
+        series_key("gpu_info", {"device": "n1", "gpu": "a", "index": "7", "serial": "1650321004242"}),
+        series_key("gpu_info", {"device": "n1", "gpu": "b", "serial": "1650321004243"}),
+    ]
+    found = list(infer(registry(("n1", keys)), Topology()))
+    assert found[1:] == [Gpu("n1", "a", 7, serial="1650321004242"), Gpu("n1", "b", UNKNOWN_INDEX, serial="1650321004243")]
+    assert [one.label for one in found[1:]] == ["n1 GPU 7 (serial 1650321004242)", "n1 GPU (serial 1650321004243)"]
+
+
 def test_the_same_topology_is_returned_until_something_new_is_known() -> None:
     index, facts, inference = registry(("n1", [series_key("node_load_1m", {"device": "n1"})])), Topology(), Inference()
     first = inference.topology(index, facts)

@@ -139,13 +139,13 @@ def test_half_open_requests_leave_room_for_probes_and_are_closed(start: Start) -
     port = start()
     with connections(port, HALF_OPEN, HALF_A_REQUEST) as opened:
         assert probe(port) == [200, 200]
-        assert 0 < sum(map(is_open, opened)) <= 512
+        assert sum(map(is_open, opened)) <= 512
         wait_closed(opened)
         assert probe(port) == [200, 200]
     by_reason = closed(port)
-    assert by_reason["gave_way"] >= HALF_OPEN - 512
-    assert by_reason["headers_late"] > 0
-    assert "full" not in by_reason
+    # On a busy machine the first ones are late before the last ones are there, and need not give way any more.
+    assert by_reason.pop("gave_way", 0) + by_reason.pop("headers_late", 0) == HALF_OPEN
+    assert by_reason == {}, "a probe found no place"
 
 
 def test_event_streams_are_as_many_as_one_client_may_have(start: Start) -> None:

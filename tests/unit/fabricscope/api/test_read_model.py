@@ -205,3 +205,29 @@ def test_what_is_over_makes_room_first(model, monkeypatch, limit, topic, made, k
     model.apply([record(topic, one) for one in made])
     held: dict[str, Any] = model.incidents if topic is topics.INCIDENTS else model.findings
     assert set(held) == kept
+
+
+def forgotten(reason: str) -> float:
+    return REGISTRY.get_sample_value("fabricscope_api_targets_forgotten_total", {"reason": reason}) or 0.0
+
+
+def test_targets_that_are_gone_for_an_hour_are_forgotten_and_counted(model):
+    before = forgotten("gone")
+    model.apply([batch(1, target="dcgm/pod-1"), batch(1, target="gnmi/leaf1")])
+    model.apply([batch(2, target="dcgm/pod-2", down=DownReason.TIMEOUT)])
+    for at_s in range(600, 3700, 60):
+        model.apply([batch(at_s, target="gnmi/leaf1")])
+    assert set(model.targets) == {"dcgm/pod-1", "dcgm/pod-2", "gnmi/leaf1"}
+    model.apply([batch(3700, target="dcgm/pod-3")])
+    assert set(model.targets) == {"gnmi/leaf1", "dcgm/pod-3"}
+    assert model.silent_since_ns == {}
+    assert forgotten("gone") - before == 2
+
+
+def test_there_is_a_bound_of_targets_and_the_oldest_goes_first(model, monkeypatch):
+    monkeypatch.setattr(read_model, "TARGETS_MAX", 3)
+    before = forgotten("no_room")
+    model.apply([batch(at_s, target=f"dcgm/n{at_s}") for at_s in (2, 1, 3)])
+    model.apply([batch(4, target="dcgm/n4"), batch(5, target="dcgm/n4")])
+    assert set(model.targets) == {"dcgm/n2", "dcgm/n3", "dcgm/n4"}
+    assert forgotten("no_room") - before == 1

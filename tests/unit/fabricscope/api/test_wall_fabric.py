@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fabricscope.api.history import History
@@ -11,10 +12,13 @@ from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import worse_side
 from fabricscope.api.wall.drawing import drawing
 from fabricscope.api.wall.explanation import explain
+from fabricscope.api.wall.gpu_names import gpu_names
 from fabricscope.api.wall.plan import GROUPS_MAX, Fabric, Scope
 from telemetry.findings import Evidence, FindingKind
 from telemetry.incidents import IncidentState, Severity
 from telemetry.objects import ObjectKind, ObjectRef, device, gpu, port
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Entity, Role, StorageTarget, Topology, TopologyFact
 from tests.unit.fabricscope.api.traffic import incident
 from tests.unit.fabricscope.api.wall_cluster import NS, facts, finding
@@ -180,3 +184,17 @@ def test_what_a_storage_target_is_asked_for_is_on_no_side_bad():
     series = 'storage_operation_duration_seconds_sum{device="oss1",fs="scratch",target="OST0001"}'
     assert worse_side(Evidence(series, 0.8, 0.02, "seconds an operation")) == "higher"
     assert worse_side(Evidence(series, 376.0, 338.0, "operations/s")) == ""
+
+
+def test_gpus_of_no_inventory_are_called_what_their_telemetry_states(model):
+    """As the texts of incidents do, in which analytics names them."""
+    labels = {"device": "n9", "gpu": "GPU-9f3c0a1b2d", "index": "4"}
+    keys = (
+        series_key("gpu_info", {**labels, "serial": "1650321004242"}),
+        series_key("gpu_info", {"device": "node1", "gpu": "GPU-1-1", "serial": "1"}),
+    )
+    table, rows = SeriesTable("dcgm/n9", "n9", keys), np.arange(2, dtype=np.uint32)
+    model.gpu_info.add(SampleBatch(table, Collection(1, 0, NS, 0.01), np.full(2, NS), rows, np.ones(2)))
+    names = gpu_names(model)
+    assert names["n9/GPU-9f3c0a1b2d"] == "n9 GPU 4 (serial 1650321004242)"
+    assert names["node1/GPU-1-1"] == "node1 GPU 1 (GPU-1-1)"  # an inventory has the last word

@@ -226,6 +226,13 @@ def test_the_gpu_is_described_once_however_many_series_it_has() -> None:
     assert canonical("dcgm", body)[key] == 1.0
 
 
+@pytest.mark.parametrize("name", ["DCGM_FI_DEV_SERIAL", "DCGM_FI_DEV_BOARD_SERIAL"])
+def test_the_serial_of_a_gpu_is_taken_where_the_exporter_is_set_to_state_it(name: str) -> None:
+    """A row of its settings that both of its default files have as a comment: ``DCGM_FI_DEV_SERIAL, label, …``."""
+    body = f'DCGM_FI_DEV_GPU_TEMP{{gpu="0",UUID="G",{name}="1650321004242"}} 30\n'
+    assert canonical("dcgm", body)['gpu_info{device="node1",gpu="G",index="0",serial="1650321004242"}'] == 1.0
+
+
 def test_the_driver_of_all_gpus_is_one_series_of_their_host_and_none_where_the_exporter_does_not_say_it() -> None:
     body = (SAMPLES / "dcgm" / "exposition" / "h100_8gpu_k8s_driver580.prom").read_bytes()
     software = [key for key in reader_of("dcgm").read(body, NOW_NS).table.keys if key.startswith("device_software")]
