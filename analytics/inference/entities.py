@@ -6,7 +6,7 @@ stays inside the process, so that nobody mistakes it for an inventory.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +36,8 @@ _SWITCH_PORTS_MIN = 16  # an HGX host has eight to ten InfiniBand ports, the sma
 _SPINE_NAMES = ("spine", "core", "agg", "fabric")
 
 
-class _Stated(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Stated:
     """What ``gpu_info`` states of a GPU. serial: '' where it does not."""
 
     index: int = UNKNOWN_INDEX

@@ -1,13 +1,13 @@
 """Evidence as a line: gauges as they are, counters as rates, times of operations as seconds for each of them."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import BadInput
 from common.units import NS_PER_S
-from fabricscope.api.history import History
 from fabricscope.api.views.incidents import EvidencePlot
 from fabricscope.api.wall.direction import LOAD
 from telemetry.catalogue import Kind, metrics
@@ -24,13 +24,24 @@ class _Line(NamedTuple):
     values: NDArray[np.float64]
 
 
-def evidence_plot(history: History, evidence: Evidence) -> EvidencePlot | None:
+class SeriesSource(Protocol):
+    """Recent telemetry, or that of a recording."""
+
+    def series(self, device: str, keys: set[str]) -> Mapping[str, tuple[NDArray[np.int64], NDArray[np.float64]]]: ...
+
+
+def counted_by(key: str) -> str:
+    """The series that counts what another one sums; itself where it sums nothing."""
+    return key.replace(_SUM, _COUNT, 1)
+
+
+def evidence_plot(history: SeriesSource, evidence: Evidence) -> EvidencePlot | None:
     """None where recent telemetry does not have the series, or where the evidence has none of its own."""
     try:
         name, labels = parse_series_key(evidence.series)
     except BadInput:  # evidence that is computed from many series has no line of its own
         return None
-    key, count_key = evidence.series, evidence.series.replace(_SUM, _COUNT, 1)
+    key, count_key = evidence.series, counted_by(evidence.series)
     found = {key: _Line(*line) for key, line in history.series(labels.get("device", ""), {key, count_key}).items()}
     if key not in found:
         return None

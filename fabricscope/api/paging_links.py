@@ -1,6 +1,6 @@
 """Where people go on from an incident: a silence of it, its board, its runbook."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from alerts.addresses import Addresses
@@ -25,7 +25,7 @@ class Links:
 class PagingLinks:
     """cluster: the label of the alerts. The first Alertmanager that people reach is the one that silences."""
 
-    addresses: Addresses = Addresses()
+    addresses: Addresses = field(default_factory=Addresses)
     cluster: str = ""
 
     @classmethod

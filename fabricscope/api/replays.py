@@ -6,21 +6,19 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import structlog
 
 from common.errors import BadInput
 from common.tasks import cancel
+from fabricscope.api.replayed import Replayed, replayed
 from fabricscope.api.views.replays import ReplayState
 from recordings.manifest import read_manifest
-from telemetry.codec.records import decode_record
-from telemetry.incidents import Incident
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 KEPT_MAX = 10
-INCIDENTS_MAX = 1000
 LASTS_S_MAX = 3600.0
 _ERROR_CHARS = 500
 log = structlog.get_logger(__name__)
@@ -30,7 +28,7 @@ log = structlog.get_logger(__name__)
 class Replay:
     """One replay. Times in ns since the Unix epoch, by the wall clock; ended_ns 0 while it runs.
 
-    incidents: the last version of each, once it is done, at most 1,000. error: why it failed, in words.
+    found: empty until it is done. error: why it failed, in words.
     """
 
     id: str
@@ -38,7 +36,7 @@ class Replay:
     state: ReplayState
     started_ns: int
     ended_ns: int = 0
-    incidents: tuple[Incident, ...] = ()
+    found: Replayed = field(default_factory=Replayed)
     error: str = ""
 
 
@@ -87,16 +85,16 @@ class Replays:
         try:
             async with asyncio.timeout(LASTS_S_MAX):
                 error = await _replay(recording, out)
-            incidents = () if error else await asyncio.to_thread(_last_versions, out / "incidents.jsonl")
+            found = Replayed() if error else await asyncio.to_thread(replayed, recording, out)
         except TimeoutError:
-            error, incidents = f"it lasted more than {LASTS_S_MAX:.0f} s", ()
+            error, found = f"it lasted more than {LASTS_S_MAX:.0f} s", Replayed()
         except (OSError, BadInput) as problem:
-            error, incidents = str(problem), ()
+            error, found = str(problem), Replayed()
         finally:
             await asyncio.to_thread(shutil.rmtree, out, ignore_errors=True)
         state = ReplayState.FAILED if error else ReplayState.DONE
         log.info("replay ended", id=begun.id, recording=begun.recording, state=state, error=error)
-        self._keep(replace(begun, state=state, ended_ns=self._clock(), incidents=incidents, error=error))
+        self._keep(replace(begun, state=state, ended_ns=self._clock(), found=found, error=error))
 
     def _keep(self, one: Replay) -> None:
         self._known[one.id] = one
@@ -121,13 +119,3 @@ async def _replay(recording: Path, out: Path) -> str:
     if process.returncode == 0:
         return ""
     return said.decode("utf-8", "replace").strip()[-_ERROR_CHARS:] or f"exit status {process.returncode}"
-
-
-def _last_versions(path: Path) -> tuple[Incident, ...]:
-    newest: dict[str, Incident] = {}
-    with path.open("rb") as lines:
-        for line in lines:
-            incident = decode_record(line, Incident)
-            if incident.id in newest or len(newest) < INCIDENTS_MAX:
-                newest[incident.id] = incident
-    return tuple(newest.values())

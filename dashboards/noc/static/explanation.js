@@ -7,10 +7,11 @@ import { clock, count, lost } from "./words.js";
 const EFFECTS = 3;
 const SUPPRESSED = 3;
 
-export const explanationOf = (incident) => ask(`incidents/${encodeURIComponent(incident.id)}/explanation`);
+/** path: see ``source`` in replay.js. */
+export const explanationOf = (incident, path) => ask(`${path}incidents/${encodeURIComponent(incident.id)}/explanation`);
 
-/** explanation: null while it is not there. */
-export function drawExplanation(incident, explanation) {
+/** explanation: null while it is not there. pages: whether it pages somebody; a replay does not. */
+export function drawExplanation(incident, explanation, pages) {
   const gpus = explanation?.gpus ?? {};
   setLines(byId("chain"), chain(incident, explanation, gpus));
   const all = explanation?.findings ?? 0;
@@ -18,17 +19,17 @@ export function drawExplanation(incident, explanation) {
   byId("suppressed-title").hidden = all === 0;
   setText(byId("suppressed-title"), `${count(all, "finding")} explained by it, and so no page`);
   const more = all - shown.length;
-  setLines(byId("paging"), explanation?.links ? paging({ links: explanation.links, state: incident.state }) : []);
+  setLines(byId("paging"), explanation?.links ? paging(explanation.links, pages && incident.state !== "resolved") : []);
   setLines(byId("suppressed"), [...shown.map((one) => suppressed(one, gpus)), ...(more > 0 ? [`${more} more`] : [])]);
 }
 
 /** Where to go on from here. A silence and an acknowledgement are made where it paged: what is not there is said. */
-function paging({ links, state }) {
+function paging(links, open) {
   const silence = links.silence
     ? ["a", "Silence in Alertmanager ↗", "", elsewhere(links.silence)]
     : ["span", "Silence: where it paged, as no Alertmanager is set up here", "small"];
   return [
-    ...(state === "resolved" ? [] : [[silence], [["span", "Acknowledge where it paged: who is on it is not known here", "small"]]]),
+    ...(open ? [[silence], [["span", "Acknowledge where it paged: who is on it is not known here", "small"]]] : []),
     ...(links.board ? [[["a", "Board ↗", "", elsewhere(links.board)]]] : []),
     [["a", "Runbook ↗", "", elsewhere(links.runbook)]],
   ];

@@ -8,13 +8,19 @@ import { clock, count, SHAPES } from "./words.js";
 let path = []; // the scopes from the whole fabric to the one that is shown
 let drawn = ""; // what is on the page, as JSON
 let latest = null;
+let asked = 0; // how often: an answer that another one has overtaken is not drawn
+let from = { path: "", at: null };
 
-/** Asks for the shown part of the fabric and draws it. */
-export async function refreshFabric() {
+/** Asks for the shown part of the fabric and draws it. source: where, and as of when; see replay.js. */
+export async function refreshFabric(source = from) {
+  from = source;
+  asked += 1;
+  const number = asked;
   const scope = path.at(-1) ?? { pod: "", rack: "" };
-  const seen = await ask(`fabric?${new URLSearchParams(scope)}`);
-  if (seen === null || scope !== (path.at(-1) ?? scope)) return;
-  latest = seen;
+  const at = source.at === null ? {} : { at: new Date(source.at).toISOString() };
+  const seen = await ask(`${source.path}fabric?${new URLSearchParams({ ...scope, ...at })}`);
+  if (seen === null || number !== asked) return;
+  latest = { ...seen, at: source.at };
   draw();
 }
 
@@ -24,7 +30,8 @@ function draw() {
   const key = JSON.stringify([seen, map.clientWidth, map.clientHeight]);
   if (seen === null || key === drawn) return;
   drawn = key;
-  const where = [seen.pod && `pod ${seen.pod}`, seen.rack && `rack ${seen.rack}`].filter(Boolean).join(", ");
+  const then = seen.at === null ? "" : `as of ${clock(seen.at)}`;
+  const where = [then, seen.pod && `pod ${seen.pod}`, seen.rack && `rack ${seen.rack}`].filter(Boolean).join(", ");
   setText(byId("fabric-title"), where ? `Fabric: ${where}` : "Fabric");
   byId("fabric-back").hidden = path.length === 0;
   setText(byId("fabric-back"), path.length > 1 ? `↑ pod ${path.at(-2).pod}` : "↑ whole fabric");

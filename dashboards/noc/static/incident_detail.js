@@ -2,7 +2,7 @@
 import { byId, setLines, setText } from "./dom.js";
 import { drawExplanation, explanationOf } from "./explanation.js";
 import { objectName, seriesName, withNames } from "./names.js";
-import { drawPlots } from "./plots.js";
+import { cutPlots, drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
 import { clock, count, headline, lost, side, when } from "./words.js";
 
@@ -11,27 +11,24 @@ const TIMELINE = 3;
 const BECAUSE = 2;
 const LOAD = "operations/s"; // is compared with what others of the same kind are asked for meanwhile, not with before
 let drawnVersion = "";
+let pages = true;
 let explained = { of: "", explanation: null };
 
-/** live: whether the API still has the telemetry around it; not of a replay. */
-export function drawDetail(incident, live = true) {
+/** source: where the page asks for the rest of it, and as of when; see replay.js. */
+export function drawDetail(incident, source) {
+  pages = source.at === null;
   drawTexts(incident);
-  const version = `${live}/${incident.id}/${incident.updated}`;
+  cutPlots(source.at);
+  const version = `${source.path}/${incident.id}/${incident.updated}`;
   if (version === drawnVersion) return;
   drawnVersion = version;
-  if (live) {
-    drawPlots(byId("plots"), incident, () => explained);
-    explain(incident);
-  } else {
-    explained = { of: incident.id, explanation: null };
-    byId("plots").replaceChildren();
-    drawExplanation(incident, null);
-  }
+  drawPlots(byId("plots"), incident, () => explained, source.path);
+  explain(incident, source.path);
 }
 
-async function explain(incident) {
-  const explanation = await explanationOf(incident);
-  if (!drawnVersion.includes(`/${incident.id}/`)) return; // another one was chosen meanwhile
+async function explain(incident, path) {
+  const explanation = await explanationOf(incident, path);
+  if (!drawnVersion.startsWith(`${path}/${incident.id}/`)) return; // another one was chosen meanwhile
   explained = { of: incident.id, explanation };
   drawTexts(incident);
   byId("plots").dispatchEvent(new Event("explained"));
@@ -57,7 +54,7 @@ function drawTexts(incident) {
   byId("missing-title").hidden = incident.missing.length === 0;
   setLines(byId("missing"), incident.missing);
   setText(byId("gaps"), incident.gaps.length ? `Data gaps: ${incident.gaps.join(" · ")}` : "");
-  drawExplanation(incident, explanation);
+  drawExplanation(incident, explanation, pages);
 }
 
 function since(incident) {

@@ -3,10 +3,15 @@ import { byId, element, setText } from "./dom.js";
 import { count, headline, lost, SHAPES, when } from "./words.js";
 
 const LISTED_MAX = 10;
+const OVER_MAX = 3; // of those that are over
+const IMPACT = " — "; // between what a title says broke and whom it reaches
 let everything = false; // a person asked for more than fit
 
 export function listed(incidents) {
-  return everything ? incidents : incidents.slice(0, LISTED_MAX);
+  if (everything) return incidents;
+  const open = incidents.filter(({ state }) => state !== "resolved");
+  const over = incidents.filter(({ state }) => state === "resolved");
+  return [...open, ...over.slice(0, OVER_MAX)].slice(0, LISTED_MAX);
 }
 
 /** shown: the incident beside the list. open: how many there are, sent or not. choose: called with an id. */
@@ -33,12 +38,15 @@ function item(incident, current, choose) {
   const known = [...byId("incidents").children].find((each) => each.dataset.id === incident.id);
   const node = known ?? created(incident, choose);
   const [button] = node.children;
-  const [badge, title, small] = button.children;
+  const [badge, what, impact, small] = button.children;
+  const [said, ...reached] = headline(incident).split(IMPACT);
   const over = incident.state === "resolved";
   button.className = over ? "resolved" : incident.severity;
   button.setAttribute("aria-current", String(current));
   setText(badge, over ? "✓ RESOLVED" : `${SHAPES[incident.severity]} ${incident.severity.toUpperCase()}`);
-  setText(title, headline(incident));
+  setText(what, said);
+  setText(impact, reached.length ? `${IMPACT}${reached.join(IMPACT)}` : "");
+  button.title = headline(incident); // of which many have one line each
   setText(small, `${when(incident)} · ${lost(incident.gpu_seconds)}`);
   return node;
 }
@@ -47,7 +55,7 @@ function created(incident, choose) {
   const node = element("li");
   node.dataset.id = incident.id;
   const button = element("button");
-  button.append(element("span", "", "badge"), element("span"), element("span", "", "small"));
+  button.append(element("span", "", "badge"), element("span"), element("span", "", "impact"), element("span", "", "small"));
   button.addEventListener("click", () => choose(incident.id));
   node.append(button);
   return node;

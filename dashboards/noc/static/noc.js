@@ -5,7 +5,7 @@ import { drawDetail } from "./incident_detail.js";
 import { drawList, listed } from "./incident_list.js";
 import { leaveLink, linked } from "./linked.js";
 import { refreshOverview } from "./overview.js";
-import { offerReplays, replayed } from "./replay.js";
+import { offerReplays, replayed, source } from "./replay.js";
 import { loadAgain } from "./session.js";
 import { picture } from "./wire.js";
 
@@ -39,13 +39,14 @@ addEventListener("hashchange", draw);
 byId("replay").addEventListener("input", () => {
   chosen = null;
   draw();
+  refreshFabric(source());
 });
 setInterval(tick, 1000);
 tick();
 
 async function refresh() {
   refreshed_s = performance.now() / 1000;
-  const [overview] = await Promise.all([refreshOverview(), refreshFabric()]);
+  const [overview] = await Promise.all([refreshOverview(), refreshFabric(source())]);
   if (overview) offerReplays(overview.replays);
   if (!overview?.at) refreshed_s = -Infinity; // nothing was there yet
 }
@@ -66,7 +67,7 @@ function draw() {
   byId("detail").hidden = shown === null;
   document.body.classList.toggle("quiet", shown === null);
   document.body.classList.toggle("replaying", of !== content);
-  if (shown) drawDetail(shown, of === content);
+  if (shown) drawDetail(shown, source());
   tick();
 }
 

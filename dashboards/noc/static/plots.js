@@ -12,11 +12,22 @@ const EVERY_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 
 const BEFORE_MIN = 5; // values before the onset that make a band
 const BEFORE = [0.05, 0.95]; // one value in ten may be a spike
 let shown = null;
+let wanted = ""; // an answer to what was asked for before is not drawn
+let until = Infinity; // seconds: what came later is not drawn
 
-/** explained: gives the newest explanation, which knows names and directions. */
-export async function drawPlots(container, incident, explained) {
-  const answer = await ask(`incidents/${encodeURIComponent(incident.id)}/plots`);
-  if (answer === null) return;
+/** at: milliseconds; null for all there is. */
+export function cutPlots(at) {
+  const before = until;
+  until = at === null ? Infinity : at / 1e3;
+  if (until !== before) draw();
+}
+
+/** explained: gives the newest explanation, which knows names and directions. path: see ``source`` in replay.js. */
+export async function drawPlots(container, incident, explained, path) {
+  wanted = `${path}incidents/${encodeURIComponent(incident.id)}/plots`;
+  const asked = wanted;
+  const answer = await ask(asked);
+  if (answer === null || asked !== wanted) return;
   const plots = answer.map(read).filter((plot) => plot.times.length > 1).slice(0, PLOTS_MAX);
   shown = { container, incident, plots, explained };
   draw();
@@ -39,6 +50,7 @@ function draw() {
 
 document.documentElement.addEventListener("theme", draw);
 document.getElementById("plots").addEventListener("explained", draw);
+new ResizeObserver(draw).observe(document.getElementById("plots"));
 
 /** How slow operations are and how many there are comes from one series: units tell them apart. */
 function evidenceOf({ series, unit }, { evidence }) {
@@ -109,7 +121,7 @@ function chart(node, drawing) {
     ],
     series: [{}, { stroke: colour("value"), width: size / 8, points: { show: false } }],
     hooks: { drawAxes: [(on) => markNormal(on, drawing, colour("good"), size / 8)], draw: [(on) => markOnset(on, drawing.onset, colour("critical"), size / 8)] },
-  }, [plot.times, plot.values], room);
+  }, [plot.times, plot.values.map((value, at) => (plot.times[at] <= until ? value : null))], room);
 }
 
 function padded(values) {

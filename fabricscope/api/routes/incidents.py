@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.exceptions import HTTPException
 
 from fabricscope.api import views
-from fabricscope.api.evidence_plot import evidence_plot
+from fabricscope.api.evidence_plot import SeriesSource, evidence_plot
 from fabricscope.api.instants import AskedInstant
 from fabricscope.api.paging import Key, PageQuery, Paging
 from fabricscope.api.read_model import ReadModel, badness
@@ -125,10 +125,12 @@ async def list_members(
 @router.get("/incidents/{incident_id}/plots", responses=shows(404))
 async def list_evidence_plots(model: Model, incident_id: IncidentId) -> list[views.EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
-    evidence = _incident(model, incident_id).evidence
-    return await asyncio.to_thread(
-        lambda: [plot for one in evidence if (plot := evidence_plot(model.history, one)) is not None]
-    )
+    return await asyncio.to_thread(evidence_plots, model.history, _incident(model, incident_id))
+
+
+def evidence_plots(source: SeriesSource, incident: Incident) -> list[views.EvidencePlot]:
+    """Of all its evidence that the source has series of."""
+    return [plot for one in incident.evidence if (plot := evidence_plot(source, one)) is not None]
 
 
 class FindingFilter(PageQuery):

@@ -109,9 +109,7 @@ class Pictures:
         return self._data
 
 
-async def _events(
-    model: ReadModel, pictures: Pictures, may_read: Callable[[], bool]
-) -> AsyncIterator[ServerSentEvent]:
+async def _events(model: ReadModel, pictures: Pictures, may_read: Callable[[], bool]) -> AsyncIterator[ServerSentEvent]:
     seen = -1
     while may_read():
         if model.version != seen:

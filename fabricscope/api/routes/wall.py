@@ -33,7 +33,7 @@ _OVERVIEW = {
     "silent": [{"target": "dcgm/node1:9400", "device": "node1", "reason": "timeout", "since": EXAMPLE}],
     "replays": [{"id": "5f0c9a1e5f0c9a1e", "recording": "incident-4711", "ended": EXAMPLE}],
 }
-_DRAWING = {
+DRAWING = {
     "pod": "",
     "rack": "",
     "boxes": [
@@ -53,7 +53,7 @@ _DRAWING = {
     ],
     "unhealthy_objects": 1,
 }
-_EXPLANATION = {
+EXPLANATION = {
     "cause": "a host pauses its leaf port and is not paused itself",
     "effects": [{"meaning": "the work of a job fell", "objects": 1, "onset": EXAMPLE}],
     "findings": 1,
@@ -81,7 +81,7 @@ async def get_overview(request: Request, model: Model) -> Overview:
     return await asyncio.to_thread(overview, model, found, replays.all() if replays else ())
 
 
-@router.get("/fabric", responses=shows(example=_DRAWING))
+@router.get("/fabric", responses=shows(example=DRAWING))
 async def get_fabric(model: Model, pod: Pod = "", rack: Rack = "") -> Drawing:
     """The fabric as boxes and bundles, and what is unhealthy in it, worst first.
 
@@ -90,7 +90,7 @@ async def get_fabric(model: Model, pod: Pod = "", rack: Rack = "") -> Drawing:
     return await asyncio.to_thread(drawing, model, Scope(pod, rack))
 
 
-@router.get("/incidents/{incident_id}/explanation", responses=shows(404, example=_EXPLANATION))
+@router.get("/incidents/{incident_id}/explanation", responses=shows(404, example=EXPLANATION))
 async def explain_incident(request: Request, model: Model, incident_id: IncidentId) -> Explanation:
     """From the cause of an incident to its effects, the findings that it explains and suppresses, and where to go on:
     the form for a silence of it, its board, its runbook."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricscope.api.instants import Instant, rfc3339
-from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.faults import Fault, faults
 from fabricscope.api.wall.gpu_names import gpu_names
 from fabricscope.api.wall.plan import Fabric, Group, Plan, Scope
+from fabricscope.api.wall.shown import Shown
 from fabricscope.api.wall.traffic import Load, Traffic
 from telemetry.incidents import Severity
 from telemetry.objects import ObjectKind
@@ -90,7 +90,7 @@ class Drawing:
     unhealthy_objects: int
 
 
-def drawing(model: ReadModel, scope: Scope) -> Drawing:
+def drawing(model: Shown, scope: Scope) -> Drawing:
     """The fabric, or a pod or rack of it, as of now."""
     fabric = model.fabric()
     targets = model.topology.entities(StorageTarget)

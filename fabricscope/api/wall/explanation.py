@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from fabricscope.api.instants import Instant, rfc3339
 from fabricscope.api.paging_links import Links
-from fabricscope.api.read_model import ReadModel
 from fabricscope.api.wall.direction import Side, worse_side
 from fabricscope.api.wall.faults import describe
 from fabricscope.api.wall.gpu_names import gpu_names
+from fabricscope.api.wall.shown import Shown
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident
 from telemetry.kinds import finding_kinds, incident_kinds
@@ -55,7 +55,7 @@ class Explanation:
     links: Links
 
 
-def explain(model: ReadModel, incident: Incident, links: Links) -> Explanation:
+def explain(model: Shown, incident: Incident, links: Links) -> Explanation:
     found = [model.findings[one] for one in incident.findings if one in model.findings]
     found.sort(key=lambda one: (one.onset_ns, one.object))
     return Explanation(
@@ -84,7 +84,7 @@ def _suppressed(one: Finding) -> Suppressed:
     return Suppressed(one.object, describe(one), rfc3339(one.onset_ns), one.state is FindingState.CLEARED)
 
 
-def _labels(model: ReadModel, incident: Incident, found: Iterable[Finding]) -> dict[str, str]:
+def _labels(model: Shown, incident: Incident, found: Iterable[Finding]) -> dict[str, str]:
     named = {
         incident.root.name,
         *(entry.object.name for entry in incident.timeline),

@@ -1,10 +1,11 @@
 """GPUs as people know them: by their place in the host, and by what stands on their label."""
 
-from fabricscope.api.read_model import GPU_INFO, ReadModel
+from fabricscope.api.read_model import GPU_INFO
+from fabricscope.api.wall.shown import Shown
 from telemetry.topology import UNKNOWN_INDEX, Gpu
 
 
-def gpu_names(model: ReadModel) -> dict[str, str]:
+def gpu_names(model: Shown) -> dict[str, str]:
     """Name for people of each GPU, by ``host/UUID``: as the topology has it, and where that has none as its own
     telemetry states it, which is how analytics calls them, too."""
     found = {}

@@ -93,7 +93,10 @@ def test_gpus_have_the_serials_that_their_source_states() -> None:
         series_key("gpu_info", {"device": "n1", "gpu": "b", "serial": "1650321004243"}),
     ]
     found = list(infer(registry(("n1", keys)), Topology()))
-    assert found[1:] == [Gpu("n1", "a", 7, serial="1650321004242"), Gpu("n1", "b", UNKNOWN_INDEX, serial="1650321004243")]
+    assert found[1:] == [
+        Gpu("n1", "a", 7, serial="1650321004242"),
+        Gpu("n1", "b", UNKNOWN_INDEX, serial="1650321004243"),
+    ]
     assert [one.label for one in found[1:]] == ["n1 GPU 7 (serial 1650321004242)", "n1 GPU (serial 1650321004243)"]
 
 

@@ -1,10 +1,16 @@
 """Three faults at once on 512 GPUs: nothing on the page is cut, too small, on top of something else, or said twice."""
 
+import time
+from dataclasses import replace
+
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.unit.fabricscope.api.busy_wall import publish_busy_wall
+from telemetry.incidents import Incident, IncidentState, Severity
+from tests.unit.fabricscope.api.busy_wall import incidents, publish_busy_wall
 from tests.unit.fabricscope.api.noc_browser import keep_picture, open_page, poor_contrasts
+from tests.unit.fabricscope.api.traffic import incident
+from tests.unit.traffic import publish_incidents
 
 pytestmark = pytest.mark.timeout(600)
 SIZES = {"wall": (1920, 1080), "4k": (3840, 2160), "phone": (390, 844)}
@@ -44,6 +50,38 @@ SCROLLS = """() => [...document.querySelectorAll(".columns > div,#incidents,#unh
   .map((node) => [node.id || node.ariaLabel || node.localName, node.scrollHeight, node.clientHeight])"""
 
 
+async def test_long_texts_fit_beside_those_that_are_over(api, bus, browser):
+    """As after a start in which switches were silent, with a title of two lines and all effects there are."""
+    await publish_busy_wall(bus)
+    over = [silent_leaf(number) for number in range(7)]
+    storage = incidents(time.time_ns())[0]
+    title = (
+        "[CRIT] storage: storage target scratch/OST0001 slow — 512 GPUs, job 4711 stalled, 2 jobs slowed by up to 53 %"
+    )
+    because = (*storage.because, "it predicts what else is seen: job idle (2), job slowed (3)")
+    await publish_incidents(bus, *over, replace(storage, title=title, because=because))
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#more")).to_have_text("4 more: show")
+    await expect(page.locator("#detail-title")).to_contain_text("job 4711 stalled")
+    await expect(page.locator("#plots canvas")).to_have_count(2)
+    await expect(page.locator("#suppressed li")).not_to_have_count(0)
+    await expect(page.locator("#unhealthy li")).not_to_have_count(0)
+    await keep_picture(page, "noc-busy-over")
+    assert await page.evaluate(SCROLLS) == []
+    assert await page.evaluate(OVERLAPS) == []
+    assert [text for text, letters, inside in await page.evaluate(MAP_TEXTS) if letters < 0.7 or not inside] == []
+    await expect(page.locator("#fabric-map .box").first).to_contain_text("32 spines")
+    titles = page.locator("#incidents button > span:nth-child(2)")
+    for button in await page.locator("#incidents button").all():
+        assert await button.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+    await expect(titles.first).to_have_text("storage: storage target scratch/OST0001 slow")
+
+
+def silent_leaf(number: int) -> Incident:
+    title = f"[INFO] pod4: no telemetry from leaf{number + 25} — no job reached"
+    return replace(incident(f"over{number}", IncidentState.RESOLVED, 0.0), severity=Severity.INFO, title=title)
+
+
 async def choose(page: Page, title: str, plots: int) -> None:
     await page.locator("#incidents button").filter(has_text=title).click()
     await expect(page.locator("#detail-title")).to_contain_text(title)
@@ -58,6 +96,7 @@ async def test_nothing_is_cut_too_small_or_on_top_of_something_else(api, bus, br
     page, problems = await open_page(browser, api.url, *SIZES[size], scheme=scheme)
     await expect(page.locator("#pace li")).to_have_count(3)
     await expect(page.locator("#fabric-map .box")).to_have_count(11)
+    await expect(page.locator("#unhealthy li")).not_to_have_count(0)
     for title, plots in (("PFC storm", 1), ("GPU fault", 1), ("storage target", 2)):
         await choose(page, title, plots)
         await keep_picture(page, f"noc-busy-{title.replace(' ', '-')}-{size}-{scheme}", full_page=size == "phone")

@@ -54,16 +54,27 @@ async def test_a_replay_is_chosen_and_moved_in(api, bus, state_dir, browser):
     await expect(page.locator("#verdict")).to_contain_text("Replay, not live:")
     await expect(page.locator("#incidents li")).to_have_count(1)
     await expect(page.locator("#detail-title")).to_contain_text("PFC storm")
+    await expect(page.locator("#plots canvas")).not_to_have_count(0)
+    await expect(page.locator("#suppressed li")).not_to_have_count(0)
+    await expect(page.locator("#paging")).to_have_text("Runbook ↗")  # it paged nobody
+    await expect(page.locator("#fabric-title")).to_contain_text("Fabric: as of")
+    end = await page.locator("#replay-time").inner_text()
+    await page.locator("#replay-at").fill("500")
+    await expect(page.locator("#unhealthy li").nth(0)).to_contain_text("cause")
+    await expect(page.locator("#verdict")).to_have_text("Replay, not live: 1 firing, 0 pending")
+    await expect(page.locator("#overview")).to_be_hidden()  # it is of now
     assert await poor_contrasts(page) == []
     await keep_picture(page, "noc-replay")
-    end = await page.locator("#replay-time").inner_text()
     await page.locator("#replay-at").press("Home")
     await expect(page.locator("#replay-time")).not_to_have_text(end)
     await expect(page.locator("#verdict")).to_have_text("Replay, not live: 0 firing, 0 pending")
     await expect(page.locator("#incidents li")).to_have_count(0)
+    await expect(page.locator("#unhealthy-title")).to_have_text("✓ Nothing unhealthy here")
     await page.locator("#replay-at").press("End")
     await expect(page.locator("#incidents li")).to_have_count(1)
     await page.locator("#replay-of").select_option("")
     await expect(page.locator("#verdict")).to_have_text("All quiet")
     await expect(page.locator("#replay-at")).to_be_hidden()
+    await expect(page.locator("#fabric-title")).to_have_text("Fabric")
+    await expect(page.locator("#overview")).to_be_visible()
     assert problems == []

@@ -61,6 +61,31 @@ async def ended(url: str, identity: str) -> dict[str, Any]:
             await asyncio.sleep(0.1)
 
 
+async def is_shown_as_of_its_time(url: str, path: str) -> None:
+    """Its evidence as lines, why it is that, and the fabric before it and at its end."""
+    ((incident,),) = [(await get(url, f"{path}/incidents"))[1]]
+    of = f"{path}/incidents/{incident['id']}"
+    plots = (await get(url, f"{of}/plots"))[1]
+    assert plots[0]["series"] == incident["evidence"][0]["series"]
+    known = [value for value in plots[0]["values"] if value is not None]
+    assert min(known) == 0.0
+    assert max(known) > 0.3
+    assert rfc3339_ns(plots[0]["times"][0]) < rfc3339_ns(incident["onset"])
+    explanation = (await get(url, f"{of}/explanation"))[1]
+    assert (explanation["findings"], explanation["links"]["silence"]) == (incident["findings"]["count"], "")
+    assert explanation["effects"]
+    onset_s = rfc3339_ns(incident["onset"]) / 1e9
+    times = (str(onset_s - 60), str(onset_s + 60), incident["resolved"])
+    before, during, after = [(await get(url, f"{path}/fabric", params={"at": at}))[1] for at in times]
+    assert len({tuple(box["id"] for box in seen["boxes"]) for seen in (before, during, after)}) == 1
+    assert len(before["boxes"]) > 1
+    assert (before["unhealthy_objects"], [one["is_root"] for one in after["unhealthy"]].count(True)) == (0, 0)
+    assert (during["unhealthy"][0]["name"], during["unhealthy"][0]["is_root"]) == (incident["root"]["name"], True)
+    for missing in (f"{path}/incidents/none/plots", f"{path}/incidents/none/explanation"):
+        assert (await get(url, missing))[0] == 404
+    assert (await get(url, f"{path}/fabric"))[0] == 422
+
+
 async def test_a_recording_runs_again_one_at_a_time_and_its_incidents_are_listed(
     api: ApiService, state_dir: Path
 ) -> None:
@@ -76,6 +101,7 @@ async def test_a_recording_runs_again_one_at_a_time_and_its_incidents_are_listed
     assert done["incidents"] == 1
     assert [one["kind"] for one in (await get(api.url, f"{PATH}/{begun['id']}/incidents"))[1]] == ["slow_receiver"]
     assert rfc3339_ns(done["ended"]) > rfc3339_ns(done["started"])
+    await is_shown_as_of_its_time(api.url, f"{PATH}/{begun['id']}")
 
     status, begun = await post(api.url, secret, "damaged")
     assert status == 202

@@ -125,8 +125,8 @@ async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
 
 
 async def eventually(url: str, path: str, done, **arguments) -> Any:
-    """The first answer that is ``done``, within 10 s."""
-    async with asyncio.timeout(60):
+    """The first answer that is ``done``; TimeoutError after five minutes."""
+    async with asyncio.timeout(300):
         while True:
             _, body = await get(url, path, **arguments)
             if done(body):
