@@ -45,7 +45,7 @@ class Rivals:
 
 
 def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
-    """The reason, unless its strongest evidence begins with the same words; that evidence; how much else it explains."""
+    """The reason, unless its strongest evidence begins with the same words; that; and how much else it explains."""
     primary = sorted((view.by_id[found] for found in claim.primary), key=lambda each: (-each.score, each.id))
     first = [phrases.symptom(each, view.graph) for each in primary[:2]]
     shown: dict[str, int] = {}

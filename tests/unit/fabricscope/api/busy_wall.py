@@ -1,4 +1,4 @@
-"""A cluster of 512 GPUs with three faults at once, as the tour has it: long names, long texts, four pods and storage."""
+"""A cluster of 512 GPUs with three faults at once, as the tour has it: long names and texts, four pods, storage."""
 
 import time
 from collections.abc import Iterator
@@ -158,7 +158,8 @@ def incidents(now_ns: int) -> list[Incident]:
         order_known=False,
         gpu_seconds=11052.0,
         blast=replace(everybody, links=("leaf3/Ethernet12--node4/mlx5_2",)),
-        action="Check the host behind leaf3/Ethernet12 (PCIe link, NIC firmware, memory pressure); drain it if it keeps pausing.",
+        action="Check the host behind leaf3/Ethernet12 (PCIe link, NIC firmware, memory pressure); "
+        "drain it if it keeps pausing.",
         evidence=(Evidence(PAUSE, 0.439, 0.0, "ratio"),),
         because=(
             "node4 pauses leaf3/Ethernet12 and nothing pauses node4: the pauses of 8 devices end there",
@@ -193,17 +194,28 @@ def incidents(now_ns: int) -> list[Incident]:
         gpu_seconds=0.0,
         confidence=0.8,
         action="Drain node5; reset the GPU or send it for repair by the class of its fault.",
-        evidence=(Evidence(TEMPERATURE, 71.0, 52.7, "celsius"), Evidence(f"at_power_limit({TEMPERATURE})", 93.2, None, "celsius")),
-        because=("gets warmer than its power explains, and heat is about to slow it", "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)"),
-        against=("not environment: nothing is too warm, and no part has failed", "not program failed: the driver has stopped no program"),
+        evidence=(
+            Evidence(TEMPERATURE, 71.0, 52.7, "celsius"),
+            Evidence(f"at_power_limit({TEMPERATURE})", 93.2, None, "celsius"),
+        ),
+        because=(
+            "gets warmer than its power explains, and heat is about to slow it",
+            "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)",
+        ),
+        against=(
+            "not environment: nothing is too warm, and no part has failed",
+            "not program failed: the driver has stopped no program",
+        ),
         alternatives=(),
         missing=(),
         timeline=(
             TimelineEntry(onset - 300 * NS, job("4712"), "change: finetune-moe of bob starts"),
-            TimelineEntry(onset, gpu("node5", UUID), "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)"),
+            TimelineEntry(
+                onset, gpu("node5", UUID), "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)"
+            ),
         ),
         findings=("h0",),
-    )  # fmt: skip
+    )
     return [storage, receiver, hot]
 
 

@@ -17,8 +17,8 @@ SIZES = {"wall": (1920, 1080), "4k": (3840, 2160), "phone": (390, 844)}
 
 # Texts that do not fit into what they stand in. A name that is too long has the whole of it as its title.
 CUT_TEXTS = """() => [...document.querySelectorAll("body *")]
-  .filter((node) => node.offsetParent && node.innerText && getComputedStyle(node).overflowX !== "visible" && !node.title)
-  .filter((node) => node.scrollWidth > node.clientWidth + 1)
+  .filter((node) => node.offsetParent && node.innerText && !node.title)
+  .filter((node) => getComputedStyle(node).overflowX !== "visible" && node.scrollWidth > node.clientWidth + 1)
   .map((node) => [node.id || node.className || node.localName, node.innerText.slice(0, 60)])"""
 
 # Parts that did not fit into their line of a card, and so went to the next one, which is not shown.
@@ -27,21 +27,28 @@ LEFT_OUT = """() => [...document.querySelectorAll("#overview li > *")]
   .map((node) => node.parentElement.innerText)"""
 
 # Texts of the map: their size as a share of the page's letters, and whether they are within their box.
-MAP_TEXTS = """() => [...document.querySelectorAll("#fabric-map .box text")].filter((node) => node.textContent).map((node) => {
-  const [text, box] = [node, node.parentElement.querySelector("rect")].map((each) => each.getBoundingClientRect());
+MAP_TEXTS = """() => {
   const letters = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const inside = text.left >= box.left && text.right <= box.right && text.top >= box.top - 1 && text.bottom <= box.bottom + 1;
-  return [node.textContent, parseFloat(node.getAttribute("font-size")) / letters, inside];
-})"""
+  const inside = (a, b) => a.left >= b.left && a.right <= b.right && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+  return [...document.querySelectorAll("#fabric-map .box text")].filter((node) => node.textContent).map((node) => {
+    const around = node.parentElement.querySelector("rect").getBoundingClientRect();
+    const size = parseFloat(node.getAttribute("font-size")) / letters;
+    return [node.textContent, size, inside(node.getBoundingClientRect(), around)];
+  });
+}"""
 
 # Texts of the detail and the cards that lie on one another.
 OVERLAPS = """() => {
-  const nodes = [...document.querySelectorAll("h2,h3,p,li,dd,dt,.plot canvas")].filter((node) => node.offsetParent && (node.innerText || node.localName === "canvas"));
-  const boxes = nodes.map((node) => [node, node.getBoundingClientRect()]);
+  const nodes = [...document.querySelectorAll("h2,h3,p,li,dd,dt,.plot canvas")];
+  const seen = nodes.filter((node) => node.offsetParent && (node.innerText || node.localName === "canvas"));
+  const boxes = seen.map((node) => [node, node.getBoundingClientRect()]);
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+  const nested = (one, other) => one.contains(other) || other.contains(one);
+  const apart = (one, other) => one.closest("section") !== other.closest("section")
+    || !one.closest(".columns") !== !other.closest(".columns");  // what is scrolled away lies under its neighbours
   return boxes.flatMap(([one, a], at) => boxes.slice(at + 1)
-    .filter(([other, b]) => !one.contains(other) && !other.contains(one))
-    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)
-    .filter(([other]) => one.closest("section") === other.closest("section") && !one.closest(".columns") === !other.closest(".columns"))
+    .filter(([other, b]) => !nested(one, other) && !apart(one, other) && meet(a, b))
     .map(([other]) => [one.innerText?.slice(0, 30), other.innerText?.slice(0, 30)]));
 }"""
 
