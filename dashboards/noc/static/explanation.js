@@ -1,21 +1,21 @@
 // From the cause of an incident to its cost, and the findings that it explains and so suppresses.
 import { byId, setLines, setText } from "./dom.js";
-import { objectName, withNames } from "./names.js";
+import { refName, withNames } from "./names.js";
 import { ask, time } from "./wire.js";
 import { clock, count, lost } from "./words.js";
 
 const EFFECTS = 3;
-const SUPPRESSED = 3;
 
 /** path: see ``source`` in replay.js. */
 export const explanationOf = (incident, path) => ask(`${path}incidents/${encodeURIComponent(incident.id)}/explanation`);
 
-/** explanation: null while it is not there. pages: whether it pages somebody; a replay does not. */
-export function drawExplanation(incident, explanation, pages) {
+/** explanation: null while it is not there. pages: whether it pages somebody; a replay does not.
+ * lines: that there is room for, of the findings. */
+export function drawExplanation(incident, explanation, pages, lines) {
   const gpus = explanation?.gpus ?? {};
   setLines(byId("chain"), chain(incident, explanation, gpus));
   const all = explanation?.findings ?? 0;
-  const shown = explanation?.suppressed.slice(0, all > SUPPRESSED ? SUPPRESSED - 1 : SUPPRESSED) ?? [];
+  const shown = explanation?.suppressed.slice(0, all > lines ? lines - 1 : lines) ?? [];
   byId("suppressed-title").hidden = all === 0;
   setText(byId("suppressed-title"), `${count(all, "finding")} explained by it, and so no page`);
   const more = all - shown.length;
@@ -39,11 +39,12 @@ const elsewhere = (href) => ({ href, target: "_blank", rel: "noopener noreferrer
 
 function chain(incident, explanation, gpus) {
   const kind = incident.kind.replaceAll("_", " ");
-  const effects = (explanation?.effects ?? []).slice(0, EFFECTS);
-  const rest = (explanation?.effects.length ?? 0) - effects.length;
+  const all = explanation?.effects ?? [];
+  const effects = all.slice(0, all.length > EFFECTS ? EFFECTS - 1 : EFFECTS);
+  const rest = all.length - effects.length;
   const { links, nodes, gpus: gpuCount, jobs } = incident.reaches;
   return [
-    link("Cause", explanation ? `${kind}: ${explanation.cause}` : kind, objectName(incident.root.name, gpus)),
+    link("Cause", explanation ? `${kind}: ${explanation.cause}` : kind, refName(incident.root, gpus)),
     link("First symptom", withNames(incident.first_symptom, gpus)),
     ...(effects.length ? [link("Then", ...effects.map(effect), ...(rest > 0 ? [`${count(rest, "more effect")}`] : []))] : []),
     link("Reaches", `${count(gpuCount, "GPU")}, ${count(nodes, "node")}`, `${count(links, "link")}, ${count(jobs, "job")}`),
@@ -59,6 +60,5 @@ function effect(one) {
 
 function suppressed(one, gpus) {
   const over = one.cleared ? " ✓ over" : "";
-  const { kind, name } = one.object;
-  return `${clock(time(one.onset))} ${kind === "job" ? `job ${name}` : objectName(name, gpus)} ${one.text}${over}`;
+  return `${clock(time(one.onset))} ${refName(one.object, gpus)} ${one.text}${over}`;
 }

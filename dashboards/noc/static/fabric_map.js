@@ -10,6 +10,7 @@ const ROOMY = 22; // letters high from which on they grow
 const TIGHT = 12.5; // letters high up to which they shrink
 const LETTER = 0.56; // how wide a letter is, of its size
 const LEADING = 1.3; // from line to line, of the size of letters
+const MARGIN = 0.4; // above and below the lines of a box together
 const READABLE = 0.72; // of the page's letters: smaller ones are not written
 
 /** enter: called with the scope {pod, rack} of a box that leads into one. */
@@ -39,8 +40,8 @@ function placed(boxes, width, height, size, unit) {
     const step = width / row.length;
     const y = ((at + 0.5) * height) / rows.length;
     const wide = Math.min(step * 0.88, 14 * size);
-    const { lines, letters } = written(row, wide, Math.min(4.8 * size, height / rows.length / 1.55), size, unit);
-    const high = letters * (LEADING * lines[0].length + 0.6);
+    const { lines, letters } = written(row, wide, Math.min(4.8 * size, height / rows.length / 1.4), size, unit);
+    const high = letters * (LEADING * lines[0].length + MARGIN);
     row.forEach((box, place) => places.set(box.id, { x: (place + 0.5) * step, y, step, width: wide, height: high, lines: lines[place], letters }));
   });
   return places;
@@ -52,7 +53,7 @@ function written(row, width, height, size, unit) {
   for (const form of FORMS) {
     const lines = said.map(form);
     const longest = Math.max(...lines.flat().map(measured));
-    const letters = Math.min(size, (0.92 * width) / longest, height / (LEADING * lines[0].length + 0.6));
+    const letters = Math.min(size, (0.92 * width) / longest, height / (LEADING * lines[0].length + MARGIN));
     if (letters >= READABLE * unit || form === FORMS.at(-1)) return { lines, letters };
   }
 }

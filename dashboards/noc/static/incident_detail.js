@@ -1,15 +1,16 @@
 // One incident: what broke, since when, for whom, why it is that, what to do.
 import { byId, setLines, setText } from "./dom.js";
 import { drawExplanation, explanationOf } from "./explanation.js";
-import { objectName, seriesName, withNames } from "./names.js";
+import { refName, seriesName, withNames } from "./names.js";
 import { cutPlots, drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
 import { clock, count, headline, lost, side, when } from "./words.js";
 
 const EVIDENCE = 3;
-const TIMELINE = 3;
+const LINES = 3; // of the timeline and of what it suppresses, at most: as many as there is room for
 const BECAUSE = 2;
 const LOAD = "operations/s"; // is compared with what others of the same kind are asked for meanwhile, not with before
+const columns = [...document.querySelectorAll(".columns > div")];
 let drawnVersion = "";
 let pages = true;
 let explained = { of: "", explanation: null };
@@ -48,13 +49,20 @@ function drawTexts(incident) {
   byId("against-title").hidden = against.length === 0;
   setLines(byId("against"), against);
   setText(byId("action"), withNames(incident.action, gpus));
-  const timeline = incident.timeline.slice(0, TIMELINE).map((entry) => timelineEntry(entry, gpus));
-  const later = incident.timeline.length - timeline.length;
-  setLines(byId("timeline"), [...timeline, ...(later > 0 ? [`${later} more`] : [])]);
   byId("missing-title").hidden = incident.missing.length === 0;
   setLines(byId("missing"), incident.missing);
   setText(byId("gaps"), incident.gaps.length ? `Data gaps: ${incident.gaps.join(" · ")}` : "");
-  drawExplanation(incident, explanation, pages);
+  for (let lines = LINES; lines > 0; lines -= 1) {
+    drawTimeline(incident, gpus, lines);
+    drawExplanation(incident, explanation, pages, lines);
+    if (columns.every((node) => node.scrollHeight <= node.clientHeight + 1)) return;
+  }
+}
+
+function drawTimeline(incident, gpus, lines) {
+  const shown = incident.timeline.slice(0, lines).map((entry) => timelineEntry(entry, gpus));
+  const later = incident.timeline.length - shown.length;
+  setLines(byId("timeline"), [...shown, ...(later > 0 ? [`${later} more`] : [])]);
 }
 
 function since(incident) {
@@ -71,7 +79,7 @@ function blast({ reaches: { links, nodes, gpus, jobs }, gpu_seconds }) {
 
 /** Most texts name their object; it is not said twice. */
 function timelineEntry({ at, object, text }, gpus) {
-  const [name, said] = [objectName(object.name, gpus), withNames(text, gpus)];
+  const [name, said] = [refName(object, gpus), withNames(text, gpus)];
   return said.includes(name) ? `${clock(at)} ${said}` : `${clock(at)} ${name}: ${said}`;
 }
 

@@ -3,6 +3,9 @@
 /** gpus: name for people of each GPU by ``host/UUID``, such as ``node1 GPU 3 (serial 1650321004242)``. */
 export const objectName = (name, gpus) => (Object.hasOwn(gpus, name) ? gpus[name] : name);
 
+/** Of an object with its kind: a number alone does not say that it is a job's. */
+export const refName = ({ kind, name }, gpus) => (kind === "job" ? `job ${name}` : objectName(name, gpus));
+
 /** A text of the API with the names of its GPUs as above. */
 export function withNames(text, gpus) {
   // As a function, since in a text as the replacement $& and $' have a meaning.
