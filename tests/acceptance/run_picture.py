@@ -1,11 +1,12 @@
-"""``python -m tests.acceptance.run_picture ANSI PNG``: what ``fabricscope run`` wrote to a terminal, as a picture.
+"""``python -m tests.acceptance.run_picture COMMAND ANSI PNG``: what a command wrote to a terminal, as a picture.
 
-ANSI: as ``script --quiet --command "fabricscope run" ANSI`` leaves it, in a terminal of 122 columns.
+ANSI: as ``script --quiet --command COMMAND ANSI`` leaves it, in a terminal of 122 columns.
 """
 
 import asyncio
 import re
 import sys
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
@@ -14,7 +15,6 @@ from rich.text import Text
 from tests.servers.chromium import launched_chromium
 
 COLUMNS = 122
-COMMAND = "make run"
 _PIECES = re.compile(
     r"(?P<text>(?:[^\x1b\r\n]|\x1b\[[0-9;]*m)+)|\x1b\[(?P<number>[0-9;?]*)(?P<command>[A-Za-z])|(?P<move>[\r\n])|\x1b"
 )
@@ -41,13 +41,13 @@ def lines_of(written: str) -> list[str]:
     return lines[: shown[-1] + 1] if shown else []
 
 
-def picture_of(lines: list[str]) -> str:
+def picture_of(command: str, lines: list[str]) -> str:
     """SVG."""
-    console = Console(record=True, width=COLUMNS, file=open("/dev/null", "w"), force_terminal=True)  # noqa: SIM115
-    console.print(f"$ {COMMAND}", highlight=False)
+    console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True)
+    console.print(f"$ {command}", highlight=False)
     for line in lines:
         console.print(Text.from_ansi(line), no_wrap=True)
-    return console.export_svg(title=COMMAND)
+    return console.export_svg(title=command)
 
 
 async def _shot(svg: str, to: Path) -> None:
@@ -58,5 +58,6 @@ async def _shot(svg: str, to: Path) -> None:
 
 
 if __name__ == "__main__":
-    source, target = map(Path, sys.argv[1:])
-    asyncio.run(_shot(picture_of(lines_of(source.read_text())), target))
+    command, written, picture = sys.argv[1:]
+    text = Path(written).read_text(newline="")
+    asyncio.run(_shot(picture_of(command, lines_of(text)), Path(picture)))

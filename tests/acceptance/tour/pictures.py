@@ -64,7 +64,8 @@ async def _around(page: Page, selector: str) -> FloatRect:
 
 
 async def _open(page: Page, url: str) -> None:
-    """Returns when the plots are drawn and the incident is explained. Loads again even where only the part behind # differs: as from a link."""
+    """Returns when the plots are drawn and the incident is explained. Loads again even where only the part behind #
+    differs: as from a link."""
     await page.goto("about:blank")
     async with page.expect_response(lambda answer: answer.url.endswith("/plots"), timeout=SHOWN_MS_MAX) as plots:
         await page.goto(url)
