@@ -59,5 +59,5 @@ async def _shot(svg: str, to: Path) -> None:
 
 if __name__ == "__main__":
     command, written, picture = sys.argv[1:]
-    text = Path(written).read_text(newline="")
+    text = Path(written).read_bytes().decode()  # as text its carriage returns would be line feeds
     asyncio.run(_shot(picture_of(command, lines_of(text)), Path(picture)))
