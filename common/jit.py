@@ -1,8 +1,8 @@
 """The one place where functions become machine code, with their types kept, and are cached on disk.
 
 Numba loads what it has compiled from disk as long as the function's own file is the same. But code and constants of
-other files of the folder are compiled into it, so here a change of any of them recompiles it. Changes in
-other folders are not seen: compiled functions use none of those.
+other files of the folder are compiled into it, so here a change of any of them recompiles it, as does one in
+``common/wire``. Changes in other folders are not seen: compiled functions use none of those.
 """
 
 import hashlib
@@ -14,6 +14,8 @@ from typing import Any, TypeVar, cast
 
 from numba import config, njit
 from numba.core import caching
+
+_SHARED = Path(__file__).with_name("wire")
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -34,10 +36,10 @@ def inlined(function: F) -> F:
 
 
 @lru_cache
-def stamp_of(folder: Path) -> str:
-    """Changes with every Python file of the folder."""
+def stamp_of(folder: Path, shared: Path = _SHARED) -> str:
+    """Changes with every Python file of the folder and of the shared one."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.py")):
+    for path in (*sorted(folder.glob("*.py")), *sorted(shared.glob("*.py"))):
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from common.jit import stamp_of
+
 CALLER = """
 from factor import FACTOR
 from common.jit import compiled
@@ -47,6 +49,15 @@ def test_a_changed_constant_of_another_file_is_compiled_in(tmp_path: Path) -> No
     assert run(tmp_path) == "6.0 1"
     (tmp_path / "factor.py").write_text("FACTOR = 5.0\n")
     assert run(tmp_path) == "10.0 0"
+
+
+def test_a_changed_file_of_the_shared_folder_is_compiled_in(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    before = stamp_of(tmp_path, shared)
+    stamp_of.cache_clear()
+    (shared / "wire.py").write_text("HIGH = 128\n")
+    assert stamp_of(tmp_path, shared) != before
 
 
 def test_a_renamed_class_in_a_signature_is_compiled_again(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.gnmi.decode.path_table import differ, signed
+from common.wire.protobuf import signed
+from common.wire.spans import differ
 
 _MINUS, _PLUS, _DOT, _ZERO, _E = 0x2D, 0x2B, 0x2E, 0x30, 0x65
 _POWERS = 10.0 ** np.arange(23)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.gnmi.decode.path_table import FNV, PathArrays, PathIndex, PathTable, find_slot, hash_of, signed
-from ingest.collectors.gnmi.decode.wire import length, little_endian, skip, varint
+from common.wire.protobuf import length, little_endian, signed, skip, varint
+from common.wire.spans import FNV, hash_of
+from ingest.collectors.gnmi.decode.path_table import PathArrays, PathIndex, PathTable, find_slot
 
 
 class Stop(IntEnum):

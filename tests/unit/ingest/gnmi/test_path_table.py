@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from ingest.collectors.gnmi.decode.path_table import FNV, UNKNOWN, PathTable, differ, find_slot, hash_of, signed
+from common.wire.protobuf import signed
+from common.wire.spans import FNV, differ, hash_of
+from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathTable, find_slot
 
 
 def view(data: bytes) -> np.ndarray:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from common.wire.protobuf import length, little_endian, skip, varint
 from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathTable
 from ingest.collectors.gnmi.decode.scan import Scanned, Stop, ValueKind, scan_messages
-from ingest.collectors.gnmi.decode.wire import length, little_endian, skip, varint
 from telemetry.gnmi import gnmi_pb2
 
 FAILED = -1

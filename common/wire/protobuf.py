@@ -7,10 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.gnmi.decode.path_table import signed
 
 _LOW7 = np.uint64(0x7F)
 _HIGH = np.uint8(0x80)
+
+
+@compiled
+def signed(number: np.uint64) -> int:
+    """Two's complement, as a signed integer of the compiled code."""
+    return np.int64(number)  # type: ignore[return-value]  # the compiled code knows one kind of integer
 
 
 @compiled

@@ -1,0 +1,1 @@
+"""Compiled functions over the bytes of a peer that several folders use; ``common/jit.py`` follows their changes."""

@@ -1,0 +1,38 @@
+"""Hash and comparison of bytes, for tables that compiled code searches without creating an object."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from common.jit import compiled
+
+FNV = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+@compiled
+def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) -> np.uint64:
+    """FNV over words of eight bytes, mixed."""
+    result = seed
+    words = length // 8
+    first = np.uint64(start)  # an unsigned index is never negative
+    for i in range(words):
+        at = first + np.uint64(8 * i)
+        word = np.uint64(0)
+        for k in range(8):
+            word |= np.uint64(buf[at + np.uint64(k)]) << np.uint64(8 * k)
+        result = (result ^ word) * _PRIME
+        result ^= result >> np.uint64(29)
+    for i in range(start + 8 * words, start + length):
+        result = (result ^ np.uint64(buf[i])) * _PRIME
+    result = (result ^ np.uint64(length)) * _MIX
+    return result ^ (result >> np.uint64(32))
+
+
+@compiled
+def differ(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
+    """Whether bytes of equal length differ. It compares all of them: that vectorises, and an early exit does not."""
+    bits = np.uint8(0)
+    for i in range(a.size):
+        bits |= a[i] ^ b[i]
+    return bool(bits)
