@@ -23,6 +23,12 @@ class OutputQueue:
     def __bool__(self) -> bool:
         return bool(self._batches or self._events)
 
+    @property
+    def fullness(self) -> float:
+        """1 when it drops the oldest for the next batch."""
+        config = self._config
+        return max(self.samples / config.queue_samples_max, len(self._batches) / config.queue_batches_max)
+
     def put(self, output: CollectorOutput) -> None:
         """Adds it; a full queue drops its oldest batches or events."""
         if isinstance(output, SampleBatch):

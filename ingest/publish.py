@@ -27,6 +27,7 @@ _FLUSH_S, _STOP_S = 3.0, 15.0
 _SPOOL_INTERVAL_S = 0.05  # how long samples are in memory alone while all go to the disk
 _STOP_INTERVAL_S = 0.5  # how often to look whether to stop
 _SHORT_OF_CPU_FACTOR = 5  # then the bus is not late but this process, and the way over the disk costs more CPU
+_FULL = 0.5  # what was taken from a sender before it was asked to wait must find room
 _GROUPS_MAX = 8  # written in one turn, so that publishing goes on beside it
 
 
@@ -61,6 +62,10 @@ class Publisher:
     def queued(self) -> int:
         """Samples that are neither published nor dropped yet."""
         return self._queue.samples + self._in_memory + self._spool.unread.samples
+
+    def is_full(self) -> bool:
+        """Whether less than half of the queue is left."""
+        return self._queue.fullness > _FULL
 
     def unpublished_s(self) -> float:
         """How long the oldest of what is in memory alone has waited for the bus."""

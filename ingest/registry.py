@@ -30,6 +30,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
                 for job in config.gnmi_configs
             }
             return Collectors(streaming=streaming, fixed=fixed)
+        case "remote_write_receivers":
+            from ingest.collectors.remote_write.collector import RemoteWriteCollector
+
+            return Collectors(streaming=[RemoteWriteCollector(job, context) for job in config.remote_write_receivers])
         case "job_sources":
             from ingest.collectors.slurm.collector import SlurmCollector
 

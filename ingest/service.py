@@ -77,7 +77,7 @@ class IngestService:
         sys.setswitchinterval(_SWITCH_S)
         self._workers = ThreadPoolExecutor(_WORKERS, "decode")
         pages = PageBytes()
-        context = CollectorContext(self._ledger, self._clock, self._workers, pages)
+        context = CollectorContext(self._ledger, self._clock, self._workers, pages, self._publisher.is_full)
         sections = build_collectors(self._config, context)
         _raise_file_limit()
         gate = Gate(self._config.scheduler, pages)

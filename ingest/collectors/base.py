@@ -122,9 +122,11 @@ class CollectorContext:
 
     workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
     pages: those that wait for these threads.
+    is_full: whether who pushes to us should wait, as little room is left before the bus.
     """
 
     ledger: Ledger
     clock: Clock
     workers: Executor
     pages: PageBytes = field(default_factory=PageBytes)
+    is_full: Callable[[], bool] = lambda: False

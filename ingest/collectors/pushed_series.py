@@ -139,6 +139,10 @@ class PushedSeries:
         """The slot of a series whose labels are of no use: its samples are dropped as ``bad_format``."""
         return -1 if self.is_full else self._append(BAD)
 
+    def count_refused(self, slots: NDArray[np.int64]) -> int:
+        """How many of these are refused."""
+        return int((slots < 0).sum() + (self._slots.kinds[slots[slots >= 0]] == REFUSED).sum())
+
     def admit(
         self,
         slots: NDArray[np.int64],

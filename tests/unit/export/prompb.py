@@ -6,27 +6,67 @@ import cramjam
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
-_MESSAGES: dict[str, list[tuple[str, int, int, str]]] = {
-    "WriteRequest": [("timeseries", 1, _FIELD.TYPE_MESSAGE, "TimeSeries")],
-    "TimeSeries": [("labels", 1, _FIELD.TYPE_MESSAGE, "Label"), ("samples", 2, _FIELD.TYPE_MESSAGE, "Sample")],
-    "Label": [("name", 1, _FIELD.TYPE_STRING, ""), ("value", 2, _FIELD.TYPE_STRING, "")],
-    "Sample": [("value", 1, _FIELD.TYPE_DOUBLE, ""), ("timestamp", 2, _FIELD.TYPE_INT64, "")],
+_MANY, _ONE = _FIELD.LABEL_REPEATED, _FIELD.LABEL_OPTIONAL
+_TEXT, _DOUBLE, _INT64, _UINT32 = _FIELD.TYPE_STRING, _FIELD.TYPE_DOUBLE, _FIELD.TYPE_INT64, _FIELD.TYPE_UINT32
+_Fields = list[tuple[str, int, int | str, int]]
+# prompb/remote.proto and prompb/types.proto of Prometheus; an enumeration is the integer that it is on the wire
+_FIRST: dict[str, _Fields] = {
+    "WriteRequest": [("timeseries", 1, "TimeSeries", _MANY), ("metadata", 3, "MetricMetadata", _MANY)],
+    "TimeSeries": [
+        ("labels", 1, "Label", _MANY),
+        ("samples", 2, "Sample", _MANY),
+        ("exemplars", 3, "Exemplar", _MANY),
+        ("histograms", 4, "Histogram", _MANY),
+    ],
+    "Label": [("name", 1, _TEXT, _ONE), ("value", 2, _TEXT, _ONE)],
+    "Sample": [("value", 1, _DOUBLE, _ONE), ("timestamp", 2, _INT64, _ONE)],
+    "Exemplar": [("labels", 1, "Label", _MANY), ("value", 2, _DOUBLE, _ONE), ("timestamp", 3, _INT64, _ONE)],
+    "Histogram": [("sum", 3, _DOUBLE, _ONE), ("timestamp", 15, _INT64, _ONE)],
+    "MetricMetadata": [
+        ("type", 1, _UINT32, _ONE),
+        ("metric_family_name", 2, _TEXT, _ONE),
+        ("help", 4, _TEXT, _ONE),
+        ("unit", 5, _TEXT, _ONE),
+    ],
+}
+# prompb/io/prometheus/write/v2/types.proto, with the start of a sample where the specification has it since rc.4
+_SECOND: dict[str, _Fields] = {
+    "Request": [("symbols", 4, _TEXT, _MANY), ("timeseries", 5, "TimeSeries", _MANY)],
+    "TimeSeries": [
+        ("labels_refs", 1, _UINT32, _MANY),
+        ("samples", 2, "Sample", _MANY),
+        ("histograms", 3, "Histogram", _MANY),
+        ("exemplars", 4, "Exemplar", _MANY),
+        ("metadata", 5, "Metadata", _ONE),
+        ("created_timestamp", 6, _INT64, _ONE),
+    ],
+    "Sample": [("value", 1, _DOUBLE, _ONE), ("timestamp", 2, _INT64, _ONE), ("start_timestamp", 3, _INT64, _ONE)],
+    "Exemplar": [("labels_refs", 1, _UINT32, _MANY), ("value", 2, _DOUBLE, _ONE), ("timestamp", 3, _INT64, _ONE)],
+    "Histogram": [("sum", 3, _DOUBLE, _ONE), ("timestamp", 15, _INT64, _ONE)],
+    "Metadata": [("type", 1, _UINT32, _ONE), ("help_ref", 3, _UINT32, _ONE), ("unit_ref", 4, _UINT32, _ONE)],
 }
 
 
-def _write_request() -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="remote_write_test.proto", package="rw", syntax="proto3")
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for field, number, kind, of in fields:
-            label = _FIELD.LABEL_REPEATED if of else _FIELD.LABEL_OPTIONAL
-            message.field.add(name=field, number=number, type=kind, label=label, type_name=f".rw.{of}" if of else None)
+def _message(package: str, messages: dict[str, _Fields], name: str) -> Any:
+    file = descriptor_pb2.FileDescriptorProto(name=f"{package}_test.proto", package=package, syntax="proto3")
+    for each, fields in messages.items():
+        message = file.message_type.add(name=each)
+        for field, number, kind, label in fields:
+            is_message = isinstance(kind, str)
+            message.field.add(
+                name=field,
+                number=number,
+                type=_FIELD.TYPE_MESSAGE if is_message else kind,
+                label=label,
+                type_name=f".{package}.{kind}" if is_message else None,
+            )
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("rw.WriteRequest"))
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}"))
 
 
-WriteRequest = _write_request()
+WriteRequest = _message("rw", _FIRST, "WriteRequest")
+Request = _message("rw2", _SECOND, "Request")
 
 Series = tuple[tuple[tuple[str, str], ...], list[tuple[float, int]]]
 

@@ -1,0 +1,1 @@
+"""Remote write's bodies to columns. Pure: bytes in, samples out."""
