@@ -40,7 +40,7 @@ class Receiver:
         self.full = False
         self.batches: list[SampleBatch] = []
         context = CollectorContext(self.ledger, time.time_ns, workers, is_full=lambda: self.full)
-        config = Config.model_validate({"port": 0, "rules": RULES, "gather_s": 0.02} | settings)
+        config = Config.model_validate({"port": 0, "rules": RULES, "gather_s": 0.02, **settings})
         self.collector = RemoteWriteCollector(config, context)
         self.task: asyncio.Task[None] | None = None
 

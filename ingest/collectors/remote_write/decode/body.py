@@ -100,8 +100,11 @@ class RequestReader:
         """What the samples of the requests that were read since the last call become, in their order."""
         waiting, self._waiting = self._waiting, []
         self.window += 1
-        columns = (np.concatenate(each) for each in zip(*waiting, strict=True))
-        admitted = self._series.admit(*columns, now_ns) if waiting else Admitted([])
+        admitted = Admitted([])
+        if waiting:
+            slots, times_ns, values = zip(*waiting, strict=True)
+            columns = np.concatenate(slots), np.concatenate(times_ns), np.concatenate(values)
+            admitted = self._series.admit(*columns, now_ns)
         if (moved := self._series.forget_silent(now_ns)) is not None:
             self._known.move(moved)
             self._bad = {int(moved[slot]): text for slot, text in self._bad.items() if moved[slot] >= 0}

@@ -38,8 +38,8 @@ def first(series: Sequence[Series]) -> bytes:
         added = request.timeseries.add()
         for name, value in labels.items():
             added.labels.add(name=name, value=value)
-        for value, time_ms in samples:
-            added.samples.add(value=value, timestamp=time_ms)
+        for number, time_ms in samples:
+            added.samples.add(value=number, timestamp=time_ms)
     request.metadata.add(type=1, metric_family_name="a", help="of a")
     return bytes(request.SerializeToString())
 
