@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from types import TracebackType
@@ -58,12 +58,16 @@ class NoAnswer(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back. body: as much of it as was asked for. retry_after, link: headers, None without one."""
+    """What came back. body: as much of it as was asked for. retry_after, link: headers, None without one.
+
+    headers: all of them; names in any case find them.
+    """
 
     status: int
     body: bytes
     retry_after: str | None = None
     link: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def accepted(self) -> bool:
@@ -158,7 +162,7 @@ class HttpClient:
                 server_hostname=self._tls.server_name or None,
             ) as answer:
                 sent = answer.headers
-                return HttpAnswer(answer.status, await read(answer), sent.get("Retry-After"), sent.get("Link"))
+                return HttpAnswer(answer.status, await read(answer), sent.get("Retry-After"), sent.get("Link"), sent)
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self._timeout_s:g} s", FailureReason.TIMEOUT) from error
         except aiohttp.ClientSSLError as error:  # one for a certificate is a ValueError too

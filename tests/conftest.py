@@ -20,6 +20,8 @@ pytest_plugins = [
     "tests.servers.chromium",
     "tests.servers.nginx",
     "tests.servers.webhook",
+    "tests.servers.strict_receiver",
+    "tests.servers.victoria_metrics",
 ]
 
 

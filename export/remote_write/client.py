@@ -5,27 +5,29 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from common.errors import ConfigError, Unauthorized, Unavailable
-from common.http import HttpClient
+from common.http import HttpAnswer, HttpClient
 from common.secrets import bearer
 from export.remote_write.config import RemoteWriteConfig
+from export.remote_write.protocol import Version, headers_of, samples_written
 
 _EXPLANATION_CHARS_MAX = 300
-_HEADERS = {
-    "Content-Encoding": "snappy",
-    "Content-Type": "application/x-protobuf",
-    "X-Prometheus-Remote-Write-Version": "0.1.0",
-}
-# what is wrong with the samples, not with us: too large, or at least one that it will never accept
-_REJECTED = frozenset({400, 413, 422})
+_TOO_MANY_REQUESTS, _UNSUPPORTED = 429, 415
+# nothing is wrong with the samples: credentials, address, or a message that the receiver does not know
 _NOT_LET_IN = frozenset({401, 403})
+_NOT_THERE = frozenset({404, _UNSUPPORTED})
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """accepted: False when this request, as it is, will never be accepted. explanation: the receiver's own words."""
+    """accepted: False when this request, as it is, will never be accepted. explanation: the receiver's own words.
+
+    written: samples that it has written, None where it does not say. unsupported: it does not know the version.
+    """
 
     accepted: bool
-    explanation: str
+    explanation: str = ""
+    written: int | None = None
+    unsupported: bool = False
 
 
 class RemoteWriteClient:
@@ -46,25 +48,40 @@ class RemoteWriteClient:
         """Idempotent, safe before ``start``."""
         await self._http.stop()
 
-    async def send(self, body: bytes, headers: Mapping[str, str] = MappingProxyType({})) -> WriteResult:
+    async def send(
+        self, body: bytes, headers: Mapping[str, str] = MappingProxyType({}), version: Version = Version.FIRST
+    ) -> WriteResult:
         """Raises Unavailable when it is to be repeated, Unauthorized when a person must fix something first.
 
-        headers: of this request, beside those of the protocol and the settings.
+        headers: of this request, beside those of the protocol and the settings. version: of the body.
         """
         try:
-            answer = await self._http.post(self._config.url, body, {**self._headers(), **headers})
+            answer = await self._http.post(self._config.url, body, {**self._headers(version), **headers})
         except ConfigError as error:
             raise Unavailable(str(error)) from error
-        if answer.accepted or answer.status in _REJECTED:
-            return WriteResult(answer.accepted, answer.explanation(_EXPLANATION_CHARS_MAX))
-        if answer.is_busy:
+        written = samples_written(answer.headers) if version is Version.SECOND else None
+        if version is Version.SECOND and self._is_of_first(answer, written):
+            return WriteResult(accepted=False, explanation="it does not know remote write 2.0", unsupported=True)
+        if answer.accepted:
+            return WriteResult(accepted=True, written=written)
+        if answer.status == _TOO_MANY_REQUESTS or answer.status >= 500:
             raise Unavailable(f"answered {answer.status}", answer.after_s)
+        if answer.status >= 400 and not self._waits(answer.status):
+            return WriteResult(False, answer.explanation(_EXPLANATION_CHARS_MAX), written)
         # credentials, address or a redirect: nothing is wrong with the samples, so they wait for the operator
         kind = Unauthorized if answer.status in _NOT_LET_IN else Unavailable
         raise kind(f"answered {answer.status}: check url and credentials", self._config.retry_most_s)
 
-    def _headers(self) -> dict[str, str]:
-        headers = {**self._config.headers, **_HEADERS}
+    @staticmethod
+    def _is_of_first(answer: HttpAnswer, written: int | None) -> bool:
+        """Also one of 1.0 that looks at no content type: it reads nothing in our request and says that all is well."""
+        return answer.status == _UNSUPPORTED or (answer.accepted and written is None)
+
+    def _waits(self, status: int) -> bool:
+        return self._config.not_let_in == "wait" and status in _NOT_LET_IN | _NOT_THERE
+
+    def _headers(self, version: Version) -> dict[str, str]:
+        headers = {**self._config.headers, **headers_of(version)}
         if self._config.basic_auth is not None:
             headers["Authorization"] = self._config.basic_auth.authorization()
         elif self._config.bearer_token_file is not None:

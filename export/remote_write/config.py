@@ -14,18 +14,26 @@ _LABEL = r"^[a-zA-Z_][a-zA-Z0-9_]*$"
 # the protocol owns these; a user's value would break it or leak past the secret files
 _OWN_HEADERS = frozenset(
     {
-        *("authorization", "content-encoding", "content-type", "content-length", "host"),
+        *("authorization", "content-encoding", "content-type", "content-length", "host", "user-agent"),
         *("x-prometheus-remote-write-version", "x-fabricscope-owner", "x-fabricscope-owner-epoch"),
     }
 )
 
 
 class RemoteWriteConfig(BaseModel):
-    """One receiver of Prometheus remote write 1.0 (Prometheus, VictoriaMetrics, Mimir, Thanos, …)."""
+    """One receiver of Prometheus remote write (Prometheus, VictoriaMetrics, Mimir, Thanos, …)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     url: str = Field(pattern=r"^https?://", repr=False, description="Address of the receiver, e.g. …/api/v1/write.")
     name: str = Field(default="default", pattern=r"^[a-zA-Z0-9_-]{1,64}$", description="Name in logs and metrics.")
+    protocol: Literal["auto", "1.0", "2.0"] = Field(
+        default="auto", description="Version of remote write; auto: 2.0, and 1.0 where the receiver does not know it."
+    )
+    not_let_in: Literal["wait", "drop"] = Field(
+        default="wait",
+        description="What becomes of samples while the receiver answers 401, 403, 404 or 415: `drop` is what the "
+        "specification asks of a sender.",
+    )
     folder: Path = Field(default=Path("data/remote_write"), description="Where the position on the bus is kept.")
     basic_auth: BasicAuth | None = Field(default=None, description="Basic authentication.")
     bearer_token_file: Path | None = Field(default=None, description="File with a token for Authorization: Bearer.")

@@ -1,4 +1,4 @@
-"""Blocks of samples to the protobuf of a WriteRequest, compiled: label bytes are copied, numbers written in place.
+"""Blocks of samples to the protobuf of remote write 1.0, compiled: label bytes are copied, numbers written in place.
 
 Message layout, from the remote-write 1.0 specification: WriteRequest{1: TimeSeries…}, TimeSeries{1: Label…,
 2: Sample…}, Label{1: name, 2: value}, Sample{1: double value, 2: int64 timestamp in milliseconds}.
@@ -17,7 +17,7 @@ from export.remote_write.labels import EncodedLabels
 
 STALE_BITS = np.uint64(0x7FF0000000000002)  # the one NaN that means "ended"; its bits must arrive unchanged
 _SERIES_BYTES = 1 + 5  # tag and length of a TimeSeries
-_SAMPLE_BYTES = 2 + 1 + 8 + 1 + 10  # tag, length, tag, double, tag, longest varint
+SAMPLE_BYTES = 2 + 1 + 8 + 1 + 10  # tag, length, tag, double, tag, longest varint
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,24 +59,24 @@ class _Samples(NamedTuple):
     bits: NDArray[np.uint64]
 
 
-def encode_request(blocks: Sequence[SampleBlock]) -> bytes:
-    """The body of one request: a WriteRequest in snappy's raw format."""
+def encode_request(blocks: Sequence[SampleBlock], metadata: bytes = b"") -> bytes:
+    """The body of one request: a WriteRequest in snappy's raw format. metadata: of ``encode_metadata``."""
     out = np.empty(sum(map(_bytes_max, blocks)), dtype=np.uint8)
     used = 0
     for block in blocks:
         labels = _Labels(block.labels.blob, block.labels.starts)
         used = _write(labels, _Samples(block.series, block.times_ms, block.bits), out, used)
-    return bytes(cramjam.snappy.compress_raw(out[:used].data))
+    return bytes(cramjam.snappy.compress_raw(out[:used].tobytes() + metadata if metadata else out[:used].data))
 
 
 def _bytes_max(block: SampleBlock) -> int:
     starts = block.labels.starts
     labels = int((starts[block.series + 1] - starts[block.series]).sum())
-    return labels + len(block) * (_SERIES_BYTES + _SAMPLE_BYTES)
+    return labels + len(block) * (_SERIES_BYTES + SAMPLE_BYTES)
 
 
 @compiled
-def _varint_size(value: np.uint64) -> int:
+def varint_size(value: np.uint64) -> int:
     size = 1
     while value > np.uint64(0x7F):
         value >>= np.uint64(7)
@@ -85,7 +85,7 @@ def _varint_size(value: np.uint64) -> int:
 
 
 @compiled
-def _put_varint(out: NDArray[np.uint8], at: int, value: np.uint64) -> int:
+def put_varint(out: NDArray[np.uint8], at: int, value: np.uint64) -> int:
     while value > np.uint64(0x7F):
         out[at] = np.uint8((value & np.uint64(0x7F)) | np.uint64(0x80))
         value >>= np.uint64(7)
@@ -95,15 +95,15 @@ def _put_varint(out: NDArray[np.uint8], at: int, value: np.uint64) -> int:
 
 
 @compiled
-def _put_sample(out: NDArray[np.uint8], at: int, bits: np.uint64, time_ms: np.int64) -> int:
+def put_sample(out: NDArray[np.uint8], at: int, bits: np.uint64, time_ms: np.int64) -> int:
     out[at] = 0x12  # TimeSeries.samples
-    out[at + 1] = 10 + _varint_size(np.uint64(time_ms))
+    out[at + 1] = 10 + varint_size(np.uint64(time_ms))
     out[at + 2] = 0x09  # Sample.value
     at += 3
     for byte in range(8):
         out[at + byte] = np.uint8((bits >> np.uint64(8 * byte)) & np.uint64(0xFF))
     out[at + 8] = 0x10  # Sample.timestamp
-    return _put_varint(out, at + 9, np.uint64(time_ms))
+    return put_varint(out, at + 9, np.uint64(time_ms))
 
 
 @compiled
@@ -117,14 +117,14 @@ def _write(labels: _Labels, samples: _Samples, out: NDArray[np.uint8], at: int) 
         end = begin
         size = starts[row + 1] - starts[row]
         while end < series.size and series[end] == row:
-            size += 12 + _varint_size(np.uint64(times_ms[end]))
+            size += 12 + varint_size(np.uint64(times_ms[end]))
             end += 1
         out[at] = 0x0A  # WriteRequest.timeseries
-        at = _put_varint(out, at + 1, np.uint64(size))
+        at = put_varint(out, at + 1, np.uint64(size))
         for source in range(starts[row], starts[row + 1]):
             out[at] = blob[source]
             at += 1
         for sample in range(begin, end):
-            at = _put_sample(out, at, bits[sample], times_ms[sample])
+            at = put_sample(out, at, bits[sample], times_ms[sample])
         begin = end
     return at

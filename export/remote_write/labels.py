@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import BadInput
+from export.remote_write.symbols import Interned, intern
+from export.remote_write.wire import field
 from telemetry.series import SeriesTable, parse_series_key
 
 LABEL_BYTES_MAX = 64 * 1024
@@ -25,6 +27,11 @@ class EncodedLabels:
 
     def __len__(self) -> int:
         return self.starts.size - 1
+
+    @cached_property
+    def interned(self) -> Interned:
+        """The same labels as 2.0 spells them."""
+        return intern(self.blob, self.starts)
 
     @cached_property
     def usable(self) -> NDArray[np.bool_]:
@@ -61,21 +68,7 @@ def encode_labels(metric: str, labels: Mapping[str, str], external: Mapping[str,
         pairs = sorted((name.encode(), value.encode()) for name, value in every.items() if value)
     except UnicodeEncodeError as error:
         raise BadInput(f"{metric}: a label that is no Unicode text", "bad_label") from error
-    encoded = b"".join(_field(1, _field(1, name) + _field(2, value)) for name, value in pairs)
+    encoded = b"".join(field(1, field(1, name) + field(2, value)) for name, value in pairs)
     if len(encoded) > LABEL_BYTES_MAX:
         raise BadInput(f"{metric}: {len(encoded)} bytes of labels: at most {LABEL_BYTES_MAX}", "bad_label")
     return encoded
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """A length-delimited field of protobuf's wire format."""
-    return bytes((number << 3 | 2,)) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)

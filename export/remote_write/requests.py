@@ -42,10 +42,19 @@ def halves(blocks: Sequence[SampleBlock]) -> tuple[list[SampleBlock], list[Sampl
     return [block.part(0, middle)], [block.part(middle, len(block))]
 
 
-def probes(block: SampleBlock) -> list[SampleBlock]:
-    """Some single samples spread over a block, each the first of its series, to see whether any is accepted."""
-    first = np.flatnonzero(np.diff(block.series, prepend=-1))
-    if first.size <= 2 * PROBES:
+def probes(blocks: Sequence[SampleBlock], most: int = PROBES) -> list[SampleBlock]:
+    """Some single samples spread over a request, to see whether any is accepted.
+
+    Each is the first of its series, so that none makes an earlier one late. Of a small request one probe is all that is
+    quicker than dividing it.
+    """
+    firsts: list[tuple[SampleBlock, int]] = []
+    seen: set[int] = set()
+    for block in blocks:
+        if id(block.labels) not in seen:
+            seen.add(id(block.labels))
+            firsts += [(block, at) for at in np.flatnonzero(np.diff(block.series, prepend=-1)).tolist()]
+    if most > 1 and len(firsts) <= 2 * PROBES:
         return []
-    chosen = first[np.linspace(0, first.size - 1, PROBES).astype(np.int64)]
-    return [block.part(int(at), int(at) + 1) for at in chosen]
+    chosen = np.linspace(0, len(firsts) - 1, most).astype(np.int64).tolist()
+    return [block.part(at, at + 1) for block, at in (firsts[each] for each in chosen)]

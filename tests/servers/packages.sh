@@ -13,6 +13,7 @@ declare -A package_of=(
   [prometheus-alertmanager]=prometheus-alertmanager
   [amtool]=prometheus-alertmanager
   [prometheus-node-exporter]=prometheus-node-exporter
+  [victoria-metrics]=victoria-metrics
   [chromium]=chromium
   [nginx]=nginx-light
   [java]=default-jre-headless

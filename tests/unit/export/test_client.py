@@ -36,7 +36,7 @@ async def test_2xx_is_accepted(send: Send, status):
     assert await send(Answer(status)) == WriteResult(accepted=True, explanation="")
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
+@pytest.mark.parametrize("status", [400, 408, 409, 413, 422, 425, 451])
 async def test_what_is_wrong_with_the_samples_is_rejected_in_the_receivers_words(send: Send, status):
     result = await send(Answer(status, body=b"out of order\x1b[31m\r\nsample"))
     assert result == WriteResult(accepted=False, explanation="out of order [31m  sample")
@@ -48,8 +48,7 @@ async def test_what_is_wrong_with_the_samples_is_rejected_in_the_receivers_words
         (Answer(500), Unavailable, "answered 500", None),
         (Answer(503, (("Retry-After", "7"),)), Unavailable, "answered 503", 7.0),
         (Answer(429, (("Retry-After", "86400"),)), Unavailable, "answered 429", 300.0),
-        (Answer(408), Unavailable, "answered 408", None),
-        (Answer(425), Unavailable, "answered 425", None),
+        (Answer(415), Unavailable, "answered 415: check url and credentials", 17.0),
         (Answer(401), Unauthorized, "answered 401: check url and credentials", 17.0),
         (Answer(403), Unauthorized, "answered 403: check url and credentials", 17.0),
         (Answer(404), Unavailable, "answered 404: check url and credentials", 17.0),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from common.errors import BadInput
-from export.remote_write import labels
+from export.remote_write import wire
 from export.remote_write.encoder import STALE_BITS, SampleBlock, encode_request
 from export.remote_write.labels import LABEL_BYTES_MAX, encode_labels, encode_table, join
 from telemetry.series import SeriesTable
@@ -36,7 +36,7 @@ def test_labels_are_sorted_and_none_is_empty(names, external, expected):
     ("length", "varint"), [(0x7F, b"\x7f"), (0x80, b"\x80\x01"), (300, b"\xac\x02"), (16_384, b"\x80\x80\x01")]
 )
 def test_lengths_are_varints(length, varint):
-    assert labels._field(2, bytes(length)) == b"\x12" + varint + bytes(length)
+    assert wire.field(2, bytes(length)) == b"\x12" + varint + bytes(length)
 
 
 def test_labels_have_a_limit():

@@ -276,7 +276,7 @@ async def test_sign_in_and_headers(run, bus, picky, tmp_path):
     password = tmp_path / "password"
     password.write_text("pässword\n")
     basic = BasicAuth(username="me", password_file=password)
-    service = await run(server.base_url, basic_auth=basic, headers={"X-Scope-OrgID": "t1"})
+    service = await run(server.base_url, protocol="1.0", basic_auth=basic, headers={"X-Scope-OrgID": "t1"})
     await publish_batches(bus, batch(now_s() * S))
     await until(lambda: service.report().samples_out == 3)
     headers = server.requests[0].headers

@@ -62,10 +62,22 @@ def test_one_sample_cannot_be_divided():
     ],
 )
 def test_probes_are_single_samples_of_series_all_over_the_block(size, samples_of_a_series, chosen):
-    found = probes(block(size, samples_of_a_series))
+    found = probes([block(size, samples_of_a_series)])
     assert [int(each.series[0]) for each in found] == chosen
     assert sizes(found) == [1] * len(chosen)
     assert [int(each.times_ms[0]) for each in found] == [series * samples_of_a_series for series in chosen]
+
+
+def test_probes_are_spread_over_blocks_and_none_is_of_a_series_that_has_an_earlier_sample():
+    one, other, small = block(100), block(100), block(3)
+    found = probes([small, one, one.part(10, 90), other], 4)
+    assert [(each.labels, int(each.series[0])) for each in found] == [
+        (small.labels, 0),
+        (one.labels, 64),
+        (other.labels, 31),
+        (other.labels, 99),
+    ]
+    assert [int(each.series[0]) for each in probes([one], 1)] == [0]
 
 
 def test_samples_are_counted_over_blocks():
