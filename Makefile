@@ -31,6 +31,11 @@ $(PEERS): $(wildcard tests/servers/*/install.sh tests/servers/*/package-lock.jso
 
 peers: $(PEERS)
 
+# Prometheus 3, which benchmarks write to and are written to by; five minutes.
+build/bin/prometheus3: benchmarks/peers/prometheus3/go.sum benchmarks/peers/prometheus3/build.sh
+	bash benchmarks/peers/prometheus3/build.sh
+	touch $@
+
 run: $(READY)
 	@$(BIN)/fabricscope run
 
@@ -57,7 +62,7 @@ soak: $(PEERS) $(READY)
 tour: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.tour
 
-bench: $(PEERS) $(READY)
+bench: $(PEERS) $(READY) build/bin/prometheus3
 	$(BIN)/python -m benchmarks
 
 eval: $(READY)

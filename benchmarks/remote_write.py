@@ -1,4 +1,4 @@
-"""What the export of a batch by remote write costs, beside protobuf's own classes on the same batch."""
+"""What remote write costs in both directions, beside protobuf's own classes on the same samples."""
 
 import time
 from collections.abc import Callable
@@ -8,17 +8,25 @@ import numpy as np
 
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
-from export.remote_write.encoder import encode_request
+from export.remote_write.encoder import SampleBlock, encode_request
+from export.remote_write.encoder_second import encode_second
+from export.remote_write.labels import encode_labels, join
 from export.remote_write.targets import TargetState
+from ingest.collectors.pushed_rule import PushedRule
+from ingest.collectors.pushed_series import PushedSeries
+from ingest.collectors.remote_write.decode.body import Message, RequestReader
 from telemetry.codec.batch import BatchDecoder, encode_batch
 from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key, series_key
-from tests.unit.export.prompb import WriteRequest, decode
+from tests.unit.export.prompb import Request, WriteRequest, decode
 
 SERIES = 10_000
 ROUNDS = 30
 REFERENCE_ROUNDS = 3
 _INTERVAL_NS = 10 * NS_PER_S
+_BEGIN_NS = 1_780_000_000 * NS_PER_S
+RECEIVED_SERIES = 2_000  # what Prometheus 3 puts into one request
+RECEIVED_NODES = RECEIVED_SERIES // 40
 
 
 def run() -> list[Row]:
@@ -31,8 +39,101 @@ def run() -> list[Row]:
     return [
         row("remote_write_encode", ours, "samples/cpu-s", reference),
         row("remote_write_decode_and_encode", from_bus, "samples/cpu-s"),
+        row("remote_write_encode_2.0", _rate(_own(batches[0].table, encode_second), batches), "samples/cpu-s"),
         row("remote_write_bytes", len(bodies) / SERIES, "bytes/sample"),
+        *_received_rows(),
     ]
+
+
+def _received_rows() -> list[Row]:
+    """From the body of a request to the batches of its devices; protobuf's classes alone get to columns by series."""
+    rows = []
+    for version, message in (("1.0", Message.FIRST), ("2.0", Message.SECOND)):
+        at_ns = [_BEGIN_NS + number * _INTERVAL_NS for number in range(ROUNDS)]
+        bodies = [request_body(message, number, each) for number, each in enumerate(at_ns)]
+        series = PushedSeries("p", (PushedRule(source="dcgm"),), 0, series_max=100_000, targets_max=1_000)
+        reader = RequestReader(series, 1 << 26)
+        times_ns = iter(at_ns)
+
+        def ours(body: bytes, reader: RequestReader = reader, message: Message = message) -> None:
+            reader.read(body, message)
+            admitted = reader.admit(next(times_ns))  # noqa: B023  # called within this turn
+            assert sum(map(len, admitted.batches)) == RECEIVED_SERIES, "all of it is of the catalogue"
+
+        known: dict[tuple[tuple[str, str], ...], int] = {}
+
+        def plain(body: bytes, message: Message = message) -> None:
+            unpacked = bytes(cramjam.snappy.decompress_raw(body))
+            found = _plain_first(unpacked) if message is Message.FIRST else _plain_second(unpacked)
+            columns = [(known.setdefault(labels, len(known)), at, value) for labels, at, value in found]  # noqa: B023
+            numbers, at_ms, values = (np.array(column) for column in zip(*columns, strict=True))
+            assert numbers.size == at_ms.size == values.size == RECEIVED_SERIES
+
+        rates = [_received_rate(read, bodies) for read in (ours, plain)]
+        rows.append(row(f"remote_write_receive_{version}", rates[0], "samples/cpu-s", rates[1]))
+    return rows
+
+
+def request_body(message: Message, number: int, at_ns: int) -> bytes:
+    """One scrape of 50 nodes of 8 GPUs, 5 metrics each, with the labels that dcgm-exporter and Prometheus give them."""
+    metrics = ("MEMORY_TEMP", "TOTAL_ENERGY_CONSUMPTION", "SM_CLOCK", "MEM_CLOCK", "MEM_COPY_UTIL")
+    labels = [
+        encode_labels(
+            f"DCGM_FI_DEV_{metric}",
+            {
+                "UUID": f"GPU-5f3c1d7a-{node:04d}-4b1e-9c55-{gpu:012d}",
+                "Hostname": f"node{node}",
+                "device": f"nvidia{gpu}",
+                "gpu": str(gpu),
+                "instance": f"node{node}:9400",
+                "job": "dcgm",
+                "modelName": "NVIDIA H100 80GB HBM3",
+                "pci_bus_id": f"00000000:{gpu:02X}:00.0",
+            },
+            {},
+        )
+        for node in range(RECEIVED_NODES)
+        for gpu in range(8)
+        for metric in metrics
+    ]
+    at_ms = at_ns // 1_000_000
+    values = np.random.default_rng(number).uniform(1, 90, RECEIVED_SERIES)
+    series = np.arange(RECEIVED_SERIES)
+    block = SampleBlock(join(labels), series, np.full(RECEIVED_SERIES, at_ms), values.view(np.uint64))
+    return encode_request([block]) if message is Message.FIRST else encode_second([block])
+
+
+_Found = list[tuple[tuple[tuple[str, str], ...], int, float]]
+
+
+def _plain_first(body: bytes) -> _Found:
+    return [
+        (tuple((label.name, label.value) for label in series.labels), sample.timestamp, sample.value)
+        for series in WriteRequest.FromString(body).timeseries
+        for sample in series.samples
+    ]
+
+
+def _plain_second(body: bytes) -> _Found:
+    request = Request.FromString(body)
+    symbols = list(request.symbols)
+    found = []
+    for series in request.timeseries:
+        texts = [symbols[ref] for ref in series.labels_refs]
+        labels = tuple(zip(texts[::2], texts[1::2], strict=True))
+        found += [(labels, sample.timestamp, sample.value) for sample in series.samples]
+    return found
+
+
+def _received_rate(read: Callable[[bytes], None], bodies: list[bytes]) -> float:
+    """Samples per CPU-second, median; the first one compiles, and shows all series."""
+    read(bodies[0])
+    rates = []
+    for body in bodies[1:]:
+        begin = time.process_time()
+        read(body)
+        rates.append(RECEIVED_SERIES / max(time.process_time() - begin, 1e-9))
+    return float(np.median(rates))
 
 
 def _batches(count: int) -> list[SampleBatch]:
@@ -61,12 +162,14 @@ def _batches(count: int) -> list[SampleBatch]:
     return batches
 
 
-def _own(table: SeriesTable) -> Callable[[SampleBatch], bytes]:
+def _own(
+    table: SeriesTable, encode_blocks: Callable[[list[SampleBlock]], bytes] = encode_request
+) -> Callable[[SampleBatch], bytes]:
     """Order, duplicates, ends of series and encoding; without ``up``, which the reference does not have either."""
     state = TargetState(table, {}, send_late=True)
 
     def encode(batch: SampleBatch) -> bytes:
-        return encode_request([each for each in state.process(batch).blocks if len(each) == SERIES])
+        return encode_blocks([each for each in state.process(batch).blocks if len(each) == SERIES])
 
     return encode
 

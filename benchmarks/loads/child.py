@@ -14,6 +14,12 @@ class ServerProcess:
         self._start_s, self._ready = start_s, context.Event()
         self._process = context.Process(target=serve, args=(*arguments, self._ready), daemon=True)
 
+    @property
+    def pid(self) -> int:
+        """While it runs."""
+        assert self._process.pid is not None, "start it first"
+        return self._process.pid
+
     def __enter__(self) -> Self:
         self._process.start()
         if not self._ready.wait(self._start_s):

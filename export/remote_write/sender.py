@@ -49,7 +49,7 @@ class SampleSender:
         self._refuses_all = False  # the last request of which nothing was accepted, by its probes
         self._is_agreed = config.protocol != "auto"  # on the version
         self._described: dict[str, float] = {}  # when the metadata of a metric was sent last, by 1.0
-        self.version = Version.FIRST if config.protocol == Version.FIRST else Version.SECOND
+        self.version = Version.SECOND if config.protocol == "auto" else Version(config.protocol)
         self.problem: str | None = None
         self.total = Totals()
 
@@ -167,7 +167,7 @@ class SampleSender:
         begin_s = time.monotonic()
         result = await self._client.send(body, self._right.headers(), self.version)
         metrics.SECONDS.observe(time.monotonic() - begin_s)
-        if result.unsupported and self._config.protocol == Version.SECOND:
+        if result.unsupported and self._config.protocol == "2.0":
             raise Unavailable(f"{result.explanation}: set protocol to auto", self._config.retry_most_s)
         return result
 

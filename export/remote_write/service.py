@@ -28,6 +28,7 @@ from export.remote_write.converter import Converted, RecordConverter
 from export.remote_write.encoder import SampleBlock
 from export.remote_write.metrics import TOO_MANY, CorruptReason, DropReason
 from export.remote_write.position import Position
+from export.remote_write.protocol import Version
 from export.remote_write.requests import count
 from export.remote_write.sender import SampleSender
 from telemetry import topics
@@ -110,6 +111,11 @@ class RemoteWriteService:
             self._disk.stop()
             self._disk = None
         self._quarantine.stop()
+
+    @property
+    def version(self) -> Version:
+        """Of remote write, that is spoken now."""
+        return self._sender.version
 
     def problem(self) -> str | None:
         """None, or what is wrong, in words."""

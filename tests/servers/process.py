@@ -60,6 +60,12 @@ class HttpServer:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
         self.wait_ready()
 
+    @property
+    def pid(self) -> int:
+        """While it runs."""
+        assert self._process is not None, "start it first"
+        return self._process.pid
+
     def wait_ready(self) -> None:
         """Polls until it answers."""
         assert self._process is not None, "start it first"

@@ -17,11 +17,12 @@ class Prometheus(HttpServer):
     """One Prometheus process; after ``stop`` or ``kill``, ``start`` goes on with the same data and port.
 
     out_of_order: how far behind the newest sample one may come ('' refuses it, else a duration such as ``10m``).
-    config: more of its configuration file, as YAML text (``scrape_configs: …``).
+    config: more of its configuration file, as YAML text (``scrape_configs: …``). program: '' for the one on the PATH.
     """
 
-    def __init__(self, folder: Path, out_of_order: str = "", config: str = "") -> None:
+    def __init__(self, folder: Path, out_of_order: str = "", config: str = "", program: str = "") -> None:
         super().__init__("prometheus", folder)
+        self._program = program
         self._config = config
         if out_of_order:
             self._config += f"\nstorage: {{tsdb: {{out_of_order_time_window: {out_of_order}}}}}\n"
@@ -33,7 +34,7 @@ class Prometheus(HttpServer):
 
     def start(self) -> None:
         """Returns when it is ready; RuntimeError with the log's end when it does not come up."""
-        program = shutil.which("prometheus")
+        program = self._program or shutil.which("prometheus")
         if program is None:
             raise RuntimeError("no Prometheus: apt-get install prometheus")
         self.folder.mkdir(parents=True, exist_ok=True)

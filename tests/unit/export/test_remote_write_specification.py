@@ -4,6 +4,7 @@ The strict receiver checks each request: headers, compression, labels, symbols, 
 """
 
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -36,6 +37,10 @@ def run(bus, tmp_path, replace):
         return service
 
     return start
+
+
+def has_accepted(service: RemoteWriteService, samples: int) -> bool:
+    return service.report().samples_out == samples
 
 
 def odd_table() -> SeriesTable:
@@ -95,7 +100,7 @@ async def test_both_versions_say_the_same(run, bus, strict_receiver):
     await publish_batches(bus, *(batch((start_s + n) * S, of=table(7), seq=n) for n in range(5)))
     for version, server in servers.items():
         service = await run(server.base_url, protocol=version, name=f"v{version[0]}")
-        await until(lambda service=service: service.report().samples_out == 35)
+        await until(partial(has_accepted, service, 35))
     first, second = ([each[:3] for each in server.samples] for server in servers.values())
     assert first == second
     assert all(servers["1.0"].metadata[name] == about for name, about in servers["2.0"].metadata.items())
@@ -115,7 +120,7 @@ async def test_auto_finds_the_version_and_loses_nothing(run, bus, strict_receive
     start_s = now_s() - 60
     for n in range(3):
         await publish_batches(bus, batch((start_s + n) * S, seq=n))
-        await until(lambda n=n: service.report().samples_out == 3 * (n + 1))
+        await until(partial(has_accepted, service, 3 * (n + 1)))
     assert len(gpus(server)) == 9
     assert {each[3] for each in server.samples} == {spoken}
     of_second = [each for each in server.requests if "v2" in each.headers["content-type"]]
@@ -164,7 +169,7 @@ async def test_no_request_that_was_answered_with_4xx_is_sent_again(run, bus, str
     server = strict_receiver(version)
     bad = {"GPU-7", "GPU-400"}
 
-    refused = Counter()
+    refused: Counter[bytes] = Counter()
 
     def refuse(samples):
         if any(dict(labels).get("gpu") in bad for labels, *_ in samples):

@@ -167,10 +167,10 @@ def _varint_size(value: int) -> int:
 
 @compiled
 def _copy(buf: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], at: int) -> int:
-    for i in range(begin, end):
-        out[at] = buf[i]
-        at += 1
-    return at
+    source, target = np.uint64(begin), np.uint64(at)  # an unsigned index is never negative, which needs no check
+    for i in range(np.uint64(end - begin)):
+        out[target + i] = buf[source + i]
+    return at + end - begin
 
 
 @compiled
@@ -250,6 +250,8 @@ def fill(buf: NDArray[np.uint8], series_field: int, symbols: NDArray[np.int64], 
             body = at
             at = skip(buf, at, end, wire)
             if field == 1 and not is_second and wire == 2:
+                while at < end and buf[at] == 0x0A:  # the labels of a series stand together: one copy for all
+                    at = skip(buf, at + 1, end, 2)
                 used = _copy(buf, begin, at, keys, used)
             elif field == 1 and (wire == 2 or wire == 0) and not is_bad:
                 refs = length(buf, body, end)[1] if wire == 2 else body
