@@ -26,6 +26,7 @@ class SampleBlock:
 
     series: int64[n], number in ``labels``. times_ms: int64[n], ascending within a series. bits: uint64[n], the doubles.
     synthetic: made here (``up``, ends of series, states) and therefore not in the ledger of samples.
+    begins_ms: int64[n], when what a counter counts began, 0 where that is not known; None where it never is. For 2.0.
     """
 
     labels: EncodedLabels
@@ -33,15 +34,16 @@ class SampleBlock:
     times_ms: NDArray[np.int64]
     bits: NDArray[np.uint64]
     synthetic: bool = False
+    begins_ms: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return self.series.size
 
     def part(self, begin: int, end: int) -> "SampleBlock":
         """Samples ``begin`` to ``end``, without copying."""
-        return SampleBlock(
-            self.labels, self.series[begin:end], self.times_ms[begin:end], self.bits[begin:end], self.synthetic
-        )
+        begins_ms = None if self.begins_ms is None else self.begins_ms[begin:end]
+        columns = self.series[begin:end], self.times_ms[begin:end], self.bits[begin:end]
+        return SampleBlock(self.labels, *columns, self.synthetic, begins_ms)
 
 
 class _Labels(NamedTuple):

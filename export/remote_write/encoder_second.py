@@ -1,8 +1,8 @@
 """Blocks of samples to the protobuf of remote write 2.0, compiled.
 
 Message layout, from the specification: Request{4: symbols…, 5: TimeSeries…}, TimeSeries{1: packed references of labels,
-2: Sample…, 5: Metadata}, Sample{1: double value, 2: int64 timestamp in milliseconds}, Metadata{1: type, 3: reference of
-the help, 4: of the unit}.
+2: Sample…, 5: Metadata}, Sample{1: double value, 2: int64 timestamp in milliseconds, 3: int64 start of the counter, the
+same}, Metadata{1: type, 3: reference of the help, 4: of the unit}.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,8 @@ from export.remote_write.wire import field
 _SERIES_BYTES = 2 * (1 + 5)  # tags and lengths of a TimeSeries and of its references
 _METADATA_BYTES = 2 + 3 * (1 + 5)
 _REF_BYTES = 5
+_BEGIN_BYTES = 1 + 10
+_NO_BEGINS = np.zeros(0, dtype=np.int64)
 
 
 class _Labels(NamedTuple):
@@ -32,11 +34,12 @@ class _Labels(NamedTuple):
 
 
 class _Samples(NamedTuple):
-    """As the columns of a ``SampleBlock``, for compiled code."""
+    """As the columns of a ``SampleBlock``, for compiled code. begins_ms: empty where none is known."""
 
     series: NDArray[np.int64]
     times_ms: NDArray[np.int64]
     bits: NDArray[np.uint64]
+    begins_ms: NDArray[np.int64]
 
 
 def encode_second(blocks: Sequence[SampleBlock]) -> bytes:
@@ -48,7 +51,8 @@ def encode_second(blocks: Sequence[SampleBlock]) -> bytes:
     for block in blocks:
         interned = block.labels.interned
         labels = _Labels(interned.refs, interned.starts, interned.about, places[id(interned)])
-        used = _write(labels, _Samples(block.series, block.times_ms, block.bits), out, used)
+        begins_ms = _NO_BEGINS if block.begins_ms is None else block.begins_ms
+        used = _write(labels, _Samples(block.series, block.times_ms, block.bits, begins_ms), out, used)
     texts = b"".join(field(4, text) for text in symbols)
     return bytes(cramjam.snappy.compress_raw(texts + out[:used].tobytes()))
 
@@ -71,7 +75,7 @@ def _place(blocks: Sequence[SampleBlock], symbols: dict[bytes, int]) -> dict[int
 def _bytes_max(block: SampleBlock) -> int:
     starts = block.labels.interned.starts
     refs = int((starts[block.series + 1] - starts[block.series]).sum())
-    return refs * _REF_BYTES + len(block) * (_SERIES_BYTES + _METADATA_BYTES + SAMPLE_BYTES)
+    return refs * _REF_BYTES + len(block) * (_SERIES_BYTES + _METADATA_BYTES + SAMPLE_BYTES + _BEGIN_BYTES)
 
 
 @compiled
@@ -130,7 +134,12 @@ def _write(labels: _Labels, samples: _Samples, out: NDArray[np.uint8], at: int) 
         end = _put_metadata(labels, row, out, _put_refs(labels, row, out, body))
         last = begin
         while last < series.size and series[last] == row:
-            end = put_sample(out, end, bits[last], times_ms[last])
+            sample = end
+            end = put_sample(out, sample, bits[last], times_ms[last])
+            if samples.begins_ms.size and samples.begins_ms[last]:
+                out[end] = 0x18  # Sample.start_timestamp
+                end = put_varint(out, end + 1, np.uint64(samples.begins_ms[last]))
+                out[sample + 1] = end - sample - 2  # Sample's length is less than 128
             last += 1
         out[at] = 0x2A  # Request.timeseries
         at = put_varint(out, at + 1, np.uint64(end - body))

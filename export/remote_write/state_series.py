@@ -50,6 +50,7 @@ class StateSeries:
         self._resolved: set[str] = set()
         self._changes_ms: dict[str, tuple[int, int]] = {}  # beginning and end
         self._observed_ns: dict[str, int] = {}  # of facts
+        self._begins_ms: dict[bytes, int] = {}  # of counters
         self._shown: set[bytes] = set()
         self._last_ms = 0
         self.unsaved: dict[str, bytes | None] = {}
@@ -94,7 +95,9 @@ class StateSeries:
             "state": incident.state.value,
         }
         metrics = {INCIDENT: 1.0, GPU_SECONDS: incident.gpu_seconds}
-        values = {encode_labels(metric, names, self._external): value for metric, value in metrics.items()}
+        series = {metric: encode_labels(metric, names, self._external) for metric in metrics}
+        values = {series[metric]: value for metric, value in metrics.items()}
+        self._begins_ms[series[GPU_SECONDS]] = incident.onset_ns // NS_PER_MS
         self._set(key, values, encode_record(incident))
 
     def update_topology(self, fact: TopologyFact) -> str:
@@ -145,7 +148,9 @@ class StateSeries:
         bits = np.array([*now.values(), *(0.0 for _ in over)]).view(np.uint64)
         bits[len(now) :] = STALE_BITS
         times_ms = np.full(len(series), time_ms, dtype=np.int64)
-        return [SampleBlock(labels.join(series), np.arange(len(series)), times_ms, bits, synthetic=True)]
+        self._begins_ms = {each: begin_ms for each, begin_ms in self._begins_ms.items() if each in now}
+        begins_ms = np.array([self._begins_ms.get(each, 0) for each in series], dtype=np.int64)
+        return [SampleBlock(labels.join(series), np.arange(len(series)), times_ms, bits, True, begins_ms)]
 
     def _restore(self, value: bytes) -> None:
         """By the kind of record that it can be read as; no two kinds have the same fields."""

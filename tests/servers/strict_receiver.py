@@ -30,7 +30,8 @@ class StrictReceiver(WebhookServer):
     Prometheus 2 does.
 
     samples: (labels, bits of the value, milliseconds, version) of all that it accepted, in their order.
-    problems: what a sender did wrong. metadata: type, help and unit by metric. refuse: an answer for samples, or None.
+    problems: what a sender did wrong. metadata: type, help and unit by metric; begins_ms: when counters began, 0 for
+    what does not say. refuse: an answer for samples, or None.
     """
 
     def __init__(self, speaks: Sequence[str] = ("1.0", "2.0"), *, ignores_type: bool = False) -> None:
@@ -39,6 +40,7 @@ class StrictReceiver(WebhookServer):
         self.samples: list[tuple[Labels, int, int, str]] = []
         self.problems: list[str] = []
         self.metadata: dict[str, tuple[int, str, str]] = {}
+        self.begins_ms: dict[str, list[int]] = {}
         self.refuse: Callable[[list[tuple[Labels, int, int, str]]], Answer | None] = lambda samples: None
         self._newest: dict[Labels, int] = {}
 
@@ -122,6 +124,8 @@ class StrictReceiver(WebhookServer):
         self._check(all(_LABEL.fullmatch(name) and not name.startswith("__") for name in others), f"{labels}: names")
         self._check(len(series.samples) > 0, f"{labels}: expected a sample")
         times = [sample.timestamp for sample in series.samples]
+        begins_ms = [sample.start_timestamp if version == "2.0" else 0 for sample in series.samples]
+        self.begins_ms.setdefault(metric, []).extend(begins_ms)
         self._check(times == sorted(times), f"{labels}: expected samples in the order of time")
         return [(labels, _bits(sample.value), sample.timestamp, version) for sample in series.samples]
 

@@ -10,7 +10,9 @@ SAMPLES_UNMAPPED = Counter(
     _PREFIX + "samples_unmapped_total", "Samples accepted of series outside the catalogue and its rules.", ["job"]
 )
 NATIVE_UNMAPPED = Counter(
-    _PREFIX + "native_samples_unmapped_total", "Native histograms and exemplars accepted, of which nothing is used.", ["job"]
+    _PREFIX + "native_samples_unmapped_total",
+    "Native histograms and exemplars accepted, of which nothing is used.",
+    ["job"],
 )
 SERIES = Gauge(_PREFIX + "series", "Series that are known, those that nothing maps included.", ["job"])
 WAITING_BYTES = Gauge(_PREFIX + "waiting_bytes", "Size of the requests that are not queued yet.", ["job"])

@@ -3,6 +3,7 @@
 The strict receiver checks each request: headers, compression, labels, symbols, metadata, order and stale markers.
 """
 
+import dataclasses
 from collections import Counter
 from functools import partial
 
@@ -77,7 +78,8 @@ async def test_every_request_is_as_the_specification_has_it(run, bus, strict_rec
         batch((start_s + 5) * S, of=table(3), seq=5, down=DownReason.REFUSED),
     )
     await bus.publish(topics.FINDINGS, [Message(b"f1", encode_record(finding()))])
-    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(incident()))])
+    begun = dataclasses.replace(incident(), onset_ns=(start_s - 3) * S)
+    await bus.publish(topics.INCIDENTS, [Message(b"i1", encode_record(begun))])
     await until(lambda: service.report().samples_out == 3 * 80 + 4 * 5 + 3)
     await until(lambda: "fabricscope_incident" in server.metadata)
     ended = [(gpu, time_ms) for gpu, time_ms, bits in gpus(server) if bits == STALE]
@@ -90,6 +92,9 @@ async def test_every_request_is_as_the_specification_has_it(run, bus, strict_rec
     assert server.metadata["gpu_power_watts"][1] != ""
     assert server.metadata["gpu_power_watts"][2] == "watts"
     assert server.metadata["fabricscope_incident_gpu_seconds_total"][0] == 1
+    begins_ms = {(start_s - 3) * 1000} if version == "2.0" else {0}
+    assert set(server.begins_ms["fabricscope_incident_gpu_seconds_total"]) == begins_ms
+    assert set(server.begins_ms["gpu_power_watts"]) == {0}
     assert server.metadata["gpu_info"][0] == 6
     assert ("cluster", "pod1") in server.samples[0][0]
 
