@@ -22,8 +22,20 @@ from ingest.config import CollectorSections, IngestConfig
 from recordings.config import RecordingConfig
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
-_PLAIN = re.compile(r"[\w.+-]{1,40}")
-_SECRET = re.compile(r"secret|password|token|credential|key")
+_PLAIN = re.compile(r"[\w.+: -]{1,40}")
+_SECRET = re.compile(r"secret|password|token|credential|key|auth|header")
+_IN_WORDS = {
+    **dict.fromkeys(
+        ("model_type", "model_attributes_type", "dict_type", "dataclass_type"), "expected keys with values"
+    ),
+    **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), "expected a list"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "expected a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "expected a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
+    "string_type": "expected text",
+    "missing": "is missing",
+}
+"""What pydantic says in the words of Python."""
 OF_INGEST = tuple(CollectorSections.model_fields)
 """Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
 
@@ -45,7 +57,12 @@ class GlobalConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    cluster: str = Field("cluster", description="Name of this cluster, label of every alert and series that leaves.")
+    cluster: str = Field(
+        "cluster",
+        min_length=1,
+        max_length=64,
+        description="Name of this cluster, label of every alert and series that leaves.",
+    )
     data_dir: Path = Field(Path("data"), description="Where the embedded bus, snapshots and outbox live.")
     simulated_time: SimulatedTime | None = Field(None, description="Only for a simulated cluster that runs fast.")
     metrics_host: str = Field("127.0.0.1", description="Address of the stages' own /metrics.")
@@ -96,24 +113,25 @@ def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
     except ValidationError:  # reported once, with its place, when the whole is validated
         shared = GlobalConfig()
     document = dict(document)
-    ingest = _section(document, "ingest")
+    ingest = _section(document, ("ingest",))
     for key in OF_INGEST:
         if key in document:
             ingest[key] = document.pop(key)
     data = shared.data_dir
-    publish = _section(ingest, "publish")
+    publish = _section(ingest, ("ingest", "publish"))
     instance = str(ingest.get("instance", IngestConfig.model_fields["instance"].default))
-    spool = {"folder": data / "ingest" / instance, **_section(publish, "spool")}
+    spool = {"folder": data / "ingest" / instance, **_section(publish, ("ingest", "publish", "spool"))}
     document["ingest"] = {**ingest, "publish": {**publish, "spool": spool}}
-    bus = _section(document, "bus")
-    document["bus"] = {**bus, "embedded": {"path": data / "bus.sqlite", **_section(bus, "embedded")}}
-    document["analytics"] = {"state_dir": data / "analytics", **_section(document, "analytics")}
-    document["api"] = {"state_dir": data / "api", **_section(document, "api")}
-    document["alerting"] = {"cluster": shared.cluster, "folder": data / "alerts", **_section(document, "alerting")}
+    bus = _section(document, ("bus",))
+    document["bus"] = {**bus, "embedded": {"path": data / "bus.sqlite", **_section(bus, ("bus", "embedded"))}}
+    document["analytics"] = {"state_dir": data / "analytics", **_section(document, ("analytics",))}
+    document["api"] = {"state_dir": data / "api", **_section(document, ("api",))}
+    document["alerting"] = {"cluster": shared.cluster, "folder": data / "alerts", **_section(document, ("alerting",))}
     targets = document.get("remote_write")
     if isinstance(targets, list) and all(isinstance(target, dict) for target in targets):
         document["remote_write"] = [
-            {"folder": data / "remote_write", **_named(target, shared.cluster)} for target in targets
+            {"folder": data / "remote_write", **_named(target, shared.cluster, number)}
+            for number, target in enumerate(targets)
         ]
     return document
 
@@ -126,8 +144,11 @@ def with_environment(document: dict[str, Any], environment: Mapping[str, str]) -
         *sections, key = variable.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
         document = dict(document)
         inside = document
-        for section in sections:
-            inside[section] = _section(inside, section)
+        for depth, section in enumerate(sections, start=1):
+            try:
+                inside[section] = _section(inside, tuple(sections[:depth]))
+            except NotASection as error:
+                raise ConfigError(f"environment {variable}: {error}") from None
             inside = inside[section]
         try:
             inside[key] = yaml.load(environment[variable], yaml.CSafeLoader)
@@ -136,16 +157,25 @@ def with_environment(document: dict[str, Any], environment: Mapping[str, str]) -
     return document
 
 
-def _section(document: dict[str, Any], key: str) -> dict[str, Any]:
-    """A copy of a section; ConfigError when it is something else."""
-    section = document.get(key, {})
+class NotASection(ConfigError):
+    """Something else stands where keys with values belong: ``where`` from the top of the document."""
+
+    def __init__(self, where: tuple[str | int, ...], found: object) -> None:
+        super().__init__(f"{_dotted(where)}: expected keys with values, {_quoted(where, found)}")
+        self.where = where
+
+
+def _section(document: dict[str, Any], where: tuple[str | int, ...]) -> dict[str, Any]:
+    """A copy of the section of ``document`` that the last of ``where`` names; NotASection when it is something else."""
+    section = document.get(str(where[-1]), {})
     if not isinstance(section, dict):
-        raise ConfigError(f"{key}: expected keys with values, found {section!r}")
+        raise NotASection(where, section)
     return dict(section)
 
 
-def _named(target: dict[str, Any], cluster: str) -> dict[str, Any]:
-    return {**target, "external_labels": {"cluster": cluster, **_section(target, "external_labels")}}
+def _named(target: dict[str, Any], cluster: str, number: int) -> dict[str, Any]:
+    labels = _section(target, ("remote_write", number, "external_labels"))
+    return {**target, "external_labels": {"cluster": cluster, **labels}}
 
 
 def load_settings(path: Path | None) -> Settings:
@@ -156,24 +186,45 @@ def load_settings(path: Path | None) -> Settings:
         document, positions = load_with_positions(path)
     try:
         return Settings.model_validate(with_environment(document, os.environ))
+    except NotASection as error:
+        raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
         raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
-
-
-def _expected(key: str, problem: Any) -> str:
-    """What was expected, and what was found where that is one plain word that is no secret."""
-    text, found = problem["msg"].removeprefix("Value error, "), problem["input"]
-    plain = isinstance(found, str | int | float | bool) and _PLAIN.fullmatch(str(found))
-    return f"{text}, found {found!r}" if plain and not _SECRET.search(key) else str(text)
 
 
 def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]
-    variable = ENVIRONMENT_PREFIX + "__".join(map(str, where)).upper()
-    key = ".".join(map(str, where))
-    text = "unknown key" if problem["type"] == "extra_forbidden" else _expected(key, problem)
-    if variable in os.environ:
-        return f"environment {variable}: {text}"
-    return f"{locate(path, positions, where)}: {key}: {text}" if path else f"{key}: {text}"
+    text = "unknown key" if problem["type"] == "extra_forbidden" else _expected(where, problem)
+    return f"{_place(path, positions, where)}{_dotted(where)}: {text}"
+
+
+def _place(path: Path | None, positions: Positions, where: tuple[str | int, ...]) -> str:
+    """The environment variable that set it or what it is in, else the place in the file; nothing without either."""
+    for length in range(len(where), 0, -1):
+        variable = ENVIRONMENT_PREFIX + "__".join(map(str, where[:length])).upper()
+        if variable in os.environ:
+            return f"environment {variable}: "
+    return f"{locate(path, positions, where)}: " if path else ""
+
+
+def _dotted(where: tuple[str | int, ...]) -> str:
+    return ".".join(map(str, where))
+
+
+def _expected(where: tuple[str | int, ...], problem: Any) -> str:
+    """What was expected, and what was found."""
+    text = _IN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
+    found = "" if problem["type"] == "missing" else _quoted(where, problem["input"])
+    return f"{text}, {found}" if found else text
+
+
+def _quoted(where: tuple[str | int, ...], found: object) -> str:
+    """What was found, where that is short and no secret; of lists and sections what they are."""
+    if found is None:
+        return "found nothing"
+    if isinstance(found, list | dict):
+        return "found a list" if isinstance(found, list) else "found keys with values"
+    plain = isinstance(found, str | int | float) and _PLAIN.fullmatch(str(found))
+    return f"found {found!r}" if plain and not _SECRET.search(_dotted(where)) else ""

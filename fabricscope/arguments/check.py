@@ -17,12 +17,28 @@ def register(app: typer.Typer) -> None:
 
 def check_config(file: Annotated[Path, typer.Argument(metavar="FILE", help="Settings, YAML.")]) -> None:
     """Read the settings and print what was found; file:line:column and exit status 1 when something is wrong."""
+    from common.documents.yaml_positions import load_with_positions
     from fabricscope.settings import load_settings
 
     settings = load_settings(file)
-    print(f"{file}: valid")
-    for line in settings.summary():
+    document, _ = load_with_positions(file)
+    lines = settings.summary()
+    if settings.ingest.inventory is not None:
+        lines.append(_inventory(settings.ingest.inventory.file))
+    print(f"{file}: valid{'' if document else ', and empty: every setting has its default'}")
+    for line in lines:
         print(f"  {printable(line)}")
+
+
+def _inventory(file: Path) -> str:
+    """How much is in it; ConfigError for its first error. Where it is missing it may be on the machine that runs it."""
+    from ingest.collectors.inventory.parse import parse_inventory
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        return f"inventory {file}: cannot be read here: {error}"
+    return f"inventory {file}: {len(parse_inventory(text, str(file)))} objects"
 
 
 def check_dashboards() -> None:

@@ -1,5 +1,6 @@
 """Finds what other programs know of the cluster, asks for the rest, and writes the first settings."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
@@ -58,16 +60,28 @@ def init(folder: Path, sources: Sources, wanted: Wanted, *, force: bool, ask: bo
     if ask:
         wanted = _ask(cluster, wanted)
     wanted = replace(wanted, cluster=wanted.cluster or CLUSTER)
+    texts = (settings_text(cluster, wanted, paths[1].absolute()), inventory_text(cluster))
+    summary = _summary(*texts)
     folder.mkdir(parents=True, exist_ok=True)
-    inventory = inventory_text(cluster)
-    for path, text in zip(paths, (settings_text(cluster, wanted, paths[1].absolute()), inventory), strict=True):
+    for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
-    parse_inventory(inventory, str(paths[1]))
     print(f"{paths[1]}: {_count(cluster)}")
     print(f"{paths[0]}:")
-    for line in load_settings(paths[0]).summary():
+    for line in summary:
         print(f"  {printable(line)}")
     print(f"Next: fabricscope collect --config {paths[0]}")
+
+
+def _summary(settings: str, inventory: str) -> list[str]:
+    """What the settings configure; ConfigError when either text would be refused. Nothing of it stays."""
+    parse_inventory(inventory, INVENTORY)
+    with TemporaryDirectory(prefix="fabricscope-init-") as folder:
+        path = Path(folder) / SETTINGS
+        path.write_text(settings)
+        try:
+            return load_settings(path).summary()
+        except ConfigError as error:  # of the options, and not of a file that is gone by now
+            raise ConfigError(re.sub(rf"^{re.escape(str(path))}:\d+:\d+: ", "", str(error), flags=re.M)) from None
 
 
 def find(cluster: Cluster, sources: Sources) -> list[str]:

@@ -77,8 +77,7 @@ def test_no_file_is_all_defaults():
         ),
         (
             "api:\n  port: high\n",
-            "fabricscope.yaml:2:3: api.port: Input should be a valid integer, unable to parse string as an integer, "
-            "found 'high'",
+            "fabricscope.yaml:2:3: api.port: expected a whole number, found 'high'",
         ),
         (
             "analytics:\n  engine:\n    detection:\n      scored: {node_laod_1m: 1}\n",
@@ -89,7 +88,23 @@ def test_no_file_is_all_defaults():
         ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api is defined twice"),
         ("scrape_configs: [{job_name: a, scrape_interval: fast}]\n", "1h30m, found 'fast'"),
         ("- a\n", "fabricscope.yaml:1:1: expected keys with values"),
-        ("bus: 5\n", "bus: expected keys with values, found 5"),
+        ("bus: 5\n", "fabricscope.yaml:1:1: bus: expected keys with values, found 5"),
+        (
+            "api: {}\nbus: {embedded: [1]}\n",
+            "fabricscope.yaml:2:7: bus.embedded: expected keys with values, found a list",
+        ),
+        (
+            "remote_write: [{external_labels: a}]\n",
+            ":1:17: remote_write.0.external_labels: expected keys with values, ",
+        ),
+        ("scrape_configs: 5\n", "fabricscope.yaml:1:1: scrape_configs: expected a list, found 5"),
+        (
+            "gnmi_configs: [{job_name: a, source: sonic, targets: [leaf1:8080]}]\n",
+            "gnmi_configs.0.targets.0: expected keys with values, found 'leaf1:8080'",
+        ),
+        ("api: {trusted_network: 2 maybe}\n", "api.trusted_network: expected true or false, found '2 maybe'"),
+        ("remote_write: [{}]\n", "remote_write.0.url: is missing"),
+        (f"global: {{cluster: {'x' * 65}}}\n", "fabricscope.yaml:1:10: global.cluster: String should have at most 64"),
     ],
 )
 def test_errors_name_file_line_and_column(tmp_path, text, message):
@@ -98,10 +113,21 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
     assert message in str(caught.value)
 
 
-def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch):
-    monkeypatch.setenv("FABRICSCOPE__API__PORT", "high")
-    with pytest.raises(ConfigError, match="environment FABRICSCOPE__API__PORT"):
-        load_settings(write(tmp_path, GOOD))
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("FABRICSCOPE__API__PORT", "high", "api.port: expected a whole number, found 'high'"),
+        ("FABRICSCOPE__API__PROT", "1", "api.prot: unknown key"),
+        ("FABRICSCOPE__API", "5", "api: expected keys with values, found 5"),
+        ("FABRICSCOPE__API", "{port: high}", "api.port: expected a whole number, found 'high'"),
+        ("FABRICSCOPE__API__PORT__X", "5", "api.port: expected keys with values, found 99"),
+    ],
+)
+def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch, variable, value, message):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, GOOD + "api: {port: 99}\n"))
+    assert str(caught.value) == f"environment {variable}: {message}"
 
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])

@@ -104,6 +104,35 @@ def test_check_config_prints_a_summary(tmp_path):
     assert "links to boards: none: alerting.grafana_url is missing" in answer.stdout
 
 
+def test_check_config_says_that_a_file_is_empty(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("# nothing yet\n")
+    answer = fabricscope("check", "config", str(path))
+    assert (answer.returncode, answer.stdout.splitlines()[0]) == (
+        0,
+        f"{path}: valid, and empty: every setting has its default",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("devices: [{name: leaf1, role: leaf}]\n", 0, "inventory.yaml: 1 objects"),
+        (None, 0, "inventory.yaml: cannot be read here: [Errno 2] No such file"),
+        ("devices: [{name: leaf1, roll: leaf}]\n", 1, "inventory.yaml:1:11: devices.0.role: "),
+    ],
+)
+def test_check_config_looks_into_the_inventory(tmp_path, text, status, said):
+    path = tmp_path / "a.yaml"
+    path.write_text(f"inventory: {{file: {tmp_path}/inventory.yaml}}\n")
+    if text is not None:
+        (tmp_path / "inventory.yaml").write_text(text)
+    answer = fabricscope("check", "config", str(path))
+    assert answer.returncode == status
+    assert said in answer.stdout + answer.stderr
+    assert ("valid" in answer.stdout) == (status == 0)
+
+
 def test_check_config_shows_no_password(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("remote_write: [{url: 'https://carol:s3cret@prometheus.example/api/v1/write'}]\n")

@@ -137,6 +137,21 @@ def test_a_file_of_no_use_is_named_and_nothing_is_written(tmp_path: Path, argume
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--cluster", "x" * 65), "global.cluster: String should have at most 64 characters"),
+        (("--alertmanager", "nowhere"), "alerting.receivers.0"),
+        (("--remote-write", "ftp://127.0.0.1/write"), "remote_write.0.url"),
+    ],
+)
+def test_what_the_settings_would_refuse_is_refused_before_anything_is_written(tmp_path: Path, arguments, expected):
+    refused = init(tmp_path / "out", *QUIET, *arguments)
+    assert refused.exit_code == 1
+    assert str(refused.exception).startswith(expected), refused.exception
+    assert not (tmp_path / "out").exists()
+
+
 def test_choices_are_those_of_the_program() -> None:
     assert [each.value for each in Exporter] == list(PORTS)
     assert set(PORTS) <= set(sources())
