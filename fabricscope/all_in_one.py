@@ -10,7 +10,7 @@ import orjson
 from rich.console import Console
 
 from bus.base import Bus, Gap
-from bus.open import open_bus
+from bus.open import open_bus, require_place
 from bus.owner.fence import OwnerFence
 from common.errors import ConfigError
 from common.tasks import cancel
@@ -34,7 +34,7 @@ async def run_all_in_one(
     """Until Ctrl-C or SIGTERM. running: children that were started before, to stop with the stages.
 
     timeline: of what was done before. truth_file: where a simulator writes what it breaks.
-    ConfigError with the words of a stage that cannot start.
+    ConfigError with the words of a stage that cannot start, and where the bus can have no file.
     """
     stages = StageChildren(config_file)
     settings = stages.settings
@@ -43,6 +43,7 @@ async def run_all_in_one(
     stopping = stop_on_signals()
     bus = open_bus(settings.bus)
     try:
+        require_place(settings.bus)
         await stages.start()
         reloading = asyncio.create_task(reload_on_signals(stages))
         await bus.start()
@@ -106,6 +107,7 @@ async def print_incidents(bus: Bus, timeline: Timeline) -> None:
     try:
         with timeline.console.status(timeline):
             while True:
+                timeline.bus_is(bus.problem())
                 with contextlib.suppress(Gap):
                     for record in await reader.poll():
                         if not fence.admits(record) or record.value is None:

@@ -14,6 +14,7 @@ from telemetry.ledger import StageReport
 
 STARTING = "starting the stages; the first start on a machine compiles for half a minute"
 LEARNING = "learning what is normal"
+BUS_AWAY_S = 10.0  # a broker answers in a second or two; what lasts longer, somebody has to look at
 
 
 class Timeline:
@@ -27,6 +28,7 @@ class Timeline:
         self._fault_s: float | None = None
         self._kinds: frozenset[str] = frozenset()
         self._passed: set[str] = set()
+        self._bus_away_s: float | None = None
 
     def step(self, text: str) -> None:
         """A line that stays."""
@@ -45,6 +47,19 @@ class Timeline:
         if analytics is not None and analytics.samples_out and self._first("evaluated"):
             self.step(f"first samples evaluated: {LEARNING}")
         self.wait_for(state_line(reports))
+
+    def bus_is(self, problem: str | None) -> None:
+        """Takes why the bus does not work, or None: a step once that has lasted, and one when it is over."""
+        if problem is None:
+            if self._bus_away_s is not None and "bus away" in self._passed:
+                self.step("the bus answers again")
+                self._passed.remove("bus away")
+            self._bus_away_s = None
+            return
+        if self._bus_away_s is None:
+            self._bus_away_s = self._now_s()
+        if self._now_s() - self._bus_away_s >= BUS_AWAY_S and self._first("bus away"):
+            self.step(f"the bus does not answer, all stages wait for it: {problem}")
 
     def injected(self, fault: str, root: str, kinds: Iterable[str]) -> None:
         """A fault of a demo acts from now on. kinds: of incidents that are right about it."""

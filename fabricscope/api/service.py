@@ -120,6 +120,7 @@ class ApiService:
             ssl_keyfile=str(config.tls_key_file) if config.tls_key_file else None,
             http="h11",  # what BoundedConnection is made of
             ws="none",
+            lifespan="off",  # the app has nothing to start, and waiting for its end would be a traceback in the log
             log_config=None,  # our own lines, like those of every other part
             log_level="error",  # a warning is what any client can cause
             proxy_headers=False,  # anybody on this machine could choose the address that limits count

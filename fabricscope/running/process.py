@@ -7,7 +7,7 @@ from collections.abc import Callable
 import structlog
 
 from bus.base import Bus
-from bus.open import open_bus
+from bus.open import open_bus, require_place
 from common.garbage import collect_less_often
 from fabricscope.running.loop_watchdog import LoopWatchdog
 from fabricscope.running.reload import Reload
@@ -38,10 +38,11 @@ class Readiness:
 async def run_stage(stage: Stage, settings: Settings, load: Callable[[], Settings]) -> bool:
     """Until SIGTERM or SIGINT; a second one ends it at once. Whether it ended to start again with other settings.
 
-    load: reads the settings again, for SIGHUP.
+    load: reads the settings again, for SIGHUP. ConfigError where the bus can have no file.
     """
     structlog.contextvars.bind_contextvars(stage=stage.value)
     collect_less_often()
+    require_place(settings.bus)
     reload = Reload(stage, settings, load)
     bus = open_bus(settings.bus)
     service = build(stage, settings, bus, reload)

@@ -1,6 +1,7 @@
 """The command line as people type it."""
 
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -170,6 +171,25 @@ def test_a_wrong_config_is_one_plain_line(tmp_path, command):
     answer = fabricscope(*command, str(path))
     assert answer.returncode == 1
     assert answer.stderr.strip() == f"fabricscope: {path}:2:3: api.prot: unknown key"
+
+
+@pytest.mark.parametrize("command", ["run", "api", "analytics", "ingest"])
+def test_a_bus_that_can_have_no_file_is_one_plain_line_and_the_end(tmp_path, command):
+    (tmp_path / "a.yaml").write_text("bus: {embedded: {path: /proc/nowhere/bus.sqlite}}\napi: {port: 0}\n")
+    answer = fabricscope(command, "--config", "a.yaml", folder=tmp_path)
+    assert answer.returncode == 1
+    said = [line for line in answer.stderr.splitlines() if not line.startswith("timestamp=")]
+    assert said == ["fabricscope: bus.embedded.path: /proc/nowhere/bus.sqlite: No such file or directory"]
+
+
+def test_a_port_of_the_api_that_is_taken_is_one_plain_line_and_no_traceback(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        (tmp_path / "a.yaml").write_text(f"api: {{port: {port}}}\n")
+        answer = fabricscope("api", "--config", "a.yaml", folder=tmp_path)
+    assert answer.returncode == 1
+    assert "Traceback" not in answer.stdout + answer.stderr
+    assert answer.stderr.splitlines()[-1].startswith("fabricscope: api.host, api.port: [Errno 98]")
 
 
 def test_an_old_spelling_still_works_and_hints_at_the_new_one(tmp_path):

@@ -173,6 +173,27 @@ def test_a_demo_says_what_happens_and_when() -> None:
     ]
 
 
+def test_a_bus_that_stays_away_is_a_step_and_so_is_its_return() -> None:
+    clock, console = Clock(), Console(width=100, force_terminal=False)
+    timeline = Timeline(console, clock)
+    with console.capture() as captured:
+        for at_s, problem in [
+            (0, "away"),
+            (9, "away"),
+            (9.5, None),
+            (10, "away"),
+            (21, "gone"),
+            (30, "away"),
+            (31, None),
+        ]:
+            clock.now_s = 100.0 + at_s
+            timeline.bus_is(problem)
+    assert captured.get().splitlines() == [
+        "  21 s  the bus does not answer, all stages wait for it: gone",
+        "  31 s  the bus answers again",
+    ]
+
+
 def test_the_last_line_has_the_time_and_how_long_the_fault_is_there() -> None:
     clock = Clock()
     timeline = Timeline(Console(), clock)
