@@ -1,6 +1,8 @@
 """What an API answered, as tables for people or JSON for programs. What others say in it is text, not commands."""
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 from typing import TypeVar
@@ -16,6 +18,12 @@ from fabricscope.api.views.view import View
 from fabricscope.terminal import COLOURS, LOST_MIN_S, answered_panel
 from telemetry.incidents import IncidentState
 
+_WIDTH = 200  # where nobody has a terminal to measure
+_OBJECTS_MAX = 4  # of a change in a table: the start of a job names each of its nodes
+_WHOLE = frozenset({"severity", "state", "up", "kind"})
+"""Columns that stay on one line however narrow the terminal is."""
+_LEAST = {"objects": 12, "author": 6, **dict.fromkeys(("since, UTC", "starts, UTC", "ends, UTC", "collected, UTC"), 10)}
+"""Characters of others: a date stays whole, and so do usual names."""
 _SEVERITY = re.compile(r"^\[(CRIT|WARN|INFO)\] ")
 V = TypeVar("V", bound=View)
 
@@ -33,7 +41,7 @@ def print_incidents(found: Iterable[views.Incident], limit: int, *, as_json: boo
         severity, *cells = (_text(cell) for cell in (one.severity, one.state, _time(one.onset), title, lost, one.id))
         severity.stylize(colour)
         table.add_row(severity, *cells)
-    Console().print(table)
+    _console().print(table)
 
 
 def print_incident(incident: views.Incident, members: Sequence[views.Member], *, as_json: bool) -> None:
@@ -42,7 +50,7 @@ def print_incident(incident: views.Incident, members: Sequence[views.Member], *,
         whole = incident.model_dump(mode="json")
         _print_json(whole | {"members": [each.model_dump() for each in members]} if members else whole)
         return
-    console = Console()
+    console = _console()
     console.print(answered_panel(incident))
     for kind, of_kind in groupby(members, key=lambda member: member.kind):
         names = [member.name for member in of_kind]
@@ -62,7 +70,7 @@ def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -
         up.stylize("green" if one.up else "red")
         cells = (_time(one.collected), f"{one.duration_s:.3f} s", f"{one.series:,}")
         table.add_row(_text(one.target), _text(one.device), up, *map(_text, cells))
-    Console().print(table)
+    _console().print(table)
 
 
 def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -> None:
@@ -70,12 +78,14 @@ def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -
     if as_json:
         _print_json([one.model_dump(mode="json") for one in shown])
         return
-    table = _table("changes", ("kind", "objects", "starts, UTC", "ends, UTC", "author", "summary", "id"), shown, more)
+    table = _table("changes", ("starts, UTC", "ends, UTC", "kind", "objects", "summary", "author"), shown, more)
     for one in shown:
-        ends = _time(one.ends) if one.ends else ""
-        cells = (_time(one.starts), ends, one.author, one.summary, one.id)
-        table.add_row(_text(one.kind), Text("\n").join(map(_text, one.objects)), *map(_text, cells))
-    Console().print(table)
+        objects = [_text(each) for each in one.objects[:_OBJECTS_MAX]]
+        if len(one.objects) > _OBJECTS_MAX:
+            objects.append(_text(f"and {len(one.objects) - _OBJECTS_MAX} more"))
+        times = (_time(one.starts), _time(one.ends) if one.ends else "", one.kind)
+        table.add_row(*map(_text, times), Text("\n").join(objects), _text(one.summary), _text(one.author))
+    _console().print(table)
 
 
 def _first(found: Iterable[V], limit: int) -> tuple[list[V], bool]:
@@ -86,10 +96,14 @@ def _first(found: Iterable[V], limit: int) -> tuple[list[V], bool]:
 
 def _table(noun: str, headings: Sequence[str], shown: Sequence[View], more: bool) -> Table:
     caption = f"There are more {noun}: --limit" if more else None if shown else f"No {noun}."
-    table = Table(caption=caption, caption_justify="left")
+    table = Table(caption=caption, caption_justify="left", pad_edge=False)
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading in ("severity", "state", "up"))
+        table.add_column(heading, overflow="fold", no_wrap=heading in _WHOLE, min_width=_LEAST.get(heading))
     return table
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH)
 
 
 def _print_json(document: object) -> None:

@@ -105,6 +105,21 @@ async def test_the_settings_say_where_the_api_is_and_which_token_it_takes(bus, r
     assert (await run("targets", *given)).exit_code == 0
 
 
+async def test_changes_can_be_read_where_there_is_little_room(api, bus):
+    """A job names each of its nodes; eighty columns are the usual terminal, and a pipe has more."""
+    nodes = [device(f"node{number}") for number in range(1, 1025)]
+    job = Change("c2", ChangeKind.JOB_START, tuple(nodes), NOON_NS, author="alice", summary="pretrain-llm starts")
+    await bus.publish(topics.CHANGES, [Message(b"c2", encode_record(job))])
+    await eventually(api.url, "/api/v1/changes", len)
+    narrow = await asyncio.to_thread(CliRunner().invoke, app, ["changes", "--url", api.url], env={"COLUMNS": "80"})
+    lines = [line.strip() for line in narrow.stdout.splitlines()]
+    assert any(line.startswith("│2023-11-15 ") and "job_start │ device:node1 " in line for line in lines)
+    assert sum("device:node" in line for line in lines) == 4
+    assert any("and 1020 more" in line for line in lines)
+    piped = await asyncio.to_thread(fabricscope, "changes", "--url", api.url)
+    assert any("2023-11-15 12:00:00" in line and "pretrain-llm starts" in line for line in piped.stdout.splitlines())
+
+
 @pytest.mark.parametrize("command", ["incidents", "targets", "changes"])
 def test_without_an_api_there_is_one_clear_line(command):
     url = f"http://127.0.0.1:{free_port()}"
