@@ -31,7 +31,7 @@ from fabricscope.arguments import (
     targets,
     token,
 )
-from fabricscope.arguments.examples import add_examples
+from fabricscope.arguments.examples import add_epilogs
 from fabricscope.arguments.old_spelling import new_spelling, rename_variables
 from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
@@ -71,7 +71,7 @@ def version() -> None:
     print(f"fabricscope {VERSION}")
 
 
-add_examples(app)
+add_epilogs(app)
 
 
 def main() -> None:

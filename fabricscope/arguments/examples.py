@@ -1,8 +1,10 @@
-"""Examples at the end of each command's help. A test runs them through the parser."""
+"""Exit statuses and examples at the end of each command's help. A test runs the examples through the parser."""
 
 from collections.abc import Mapping
 
 import typer
+
+from fabricscope.arguments.exit_statuses import exit_statuses
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "run": (
@@ -72,13 +74,13 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def add_examples(app: typer.Typer, path: tuple[str, ...] = ()) -> None:
-    """To each command below ``app`` that has some."""
+def add_epilogs(app: typer.Typer, path: tuple[str, ...] = ()) -> None:
+    """What each exit status says, and the examples, to each command below ``app``."""
     for command in app.registered_commands:
         name = str(command.name or getattr(command.callback, "__name__", ""))
-        lines = EXAMPLES.get(" ".join((*path, name)), ())
-        if lines:
-            command.epilog = "\n\n".join(("Examples:", *(f"  $ {line}" for line in lines)))
+        whole = " ".join((*path, name))
+        examples = (f"  $ {line}" for line in EXAMPLES.get(whole, ()))
+        command.epilog = "\n\n".join((exit_statuses(whole), "Examples:", *examples))
     for group in app.registered_groups:
         if group.typer_instance is not None and isinstance(group.name, str):
-            add_examples(group.typer_instance, (*path, group.name))
+            add_epilogs(group.typer_instance, (*path, group.name))

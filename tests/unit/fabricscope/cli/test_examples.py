@@ -10,7 +10,9 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from fabricscope.arguments.examples import EXAMPLES
+from fabricscope.arguments.exit_statuses import _OWN
 from fabricscope.cli import app
+from fabricscope.stages import Stage
 
 
 def commands(command: Any = None, path: str = "") -> Iterator[str]:
@@ -50,6 +52,20 @@ def test_the_parser_takes_it(path: str, line: str) -> None:
 def test_the_parser_refuses_an_option_that_there_is_not() -> None:
     with pytest.raises(Exception, match="No such option"):
         parsed("fabricscope replay monday --sped 2")
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_the_help_says_what_each_exit_status_means(path: str) -> None:
+    helped = CliRunner().invoke(app, [*path.split(), "--help"], env={"COLUMNS": "300"})
+    (line,) = re.findall(r"Exit status: (.*)", helped.output)
+    statuses = re.findall(r"(?:^|; )(\d) \w", line)
+    assert statuses[:3] == ["0", "1", "2"]
+    can_be_superseded = path in {*Stage}
+    assert ("3" in statuses) == (can_be_superseded or path == "detect")
+
+
+def test_no_other_command_has_exit_statuses_of_its_own() -> None:
+    assert set(_OWN) <= set(commands())
 
 
 @pytest.mark.parametrize("path", EXAMPLES)
