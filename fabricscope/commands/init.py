@@ -49,9 +49,12 @@ def init(folder: Path, sources: Sources, wanted: Wanted, *, force: bool, ask: bo
     written then.
     """
     paths = [folder / SETTINGS, folder / INVENTORY]
-    for path in paths:
-        if path.exists() and not force:
-            raise ConfigError(f"{path}: is there already; --force writes over it")
+    try:
+        there = [path for path in paths if path.exists()]
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}") from None
+    if there and not force:
+        raise ConfigError(f"{there[0]}: is there already; --force writes over it")
     cluster = Cluster()
     for line in find(cluster, sources):
         print(printable(line))
@@ -62,9 +65,12 @@ def init(folder: Path, sources: Sources, wanted: Wanted, *, force: bool, ask: bo
     wanted = replace(wanted, cluster=wanted.cluster or CLUSTER)
     texts = (settings_text(cluster, wanted, paths[1].absolute()), inventory_text(cluster))
     summary = _summary(*texts)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in zip(paths, texts, strict=True):
-        path.write_text(text)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text)
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: {error.strerror}") from None
     print(f"{paths[1]}: {_count(cluster)}")
     print(f"{paths[0]}:")
     for line in summary:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from common.errors import ConfigError
 from fabricscope.arguments.init import Exporter, Gnmi
 from fabricscope.cli import app
 from fabricscope.first_settings.documents import GNMI_PORTS
@@ -150,6 +151,21 @@ def test_what_the_settings_would_refuse_is_refused_before_anything_is_written(tm
     assert refused.exit_code == 1
     assert str(refused.exception).startswith(expected), refused.exception
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_plain_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    refused = init(tmp_path / "file" / "out", *QUIET)
+    assert isinstance(refused.exception, ConfigError)
+    assert str(refused.exception) == f"{tmp_path}/file/out: Not a directory"
+    refused = init(Path("/proc/nowhere"), *QUIET)
+    assert str(refused.exception) == "/proc/nowhere: No such file or directory"
+
+    def denied(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")  # as to any other user than root, who may run the tests
+
+    monkeypatch.setattr(Path, "exists", denied)
+    assert str(init(tmp_path, *QUIET).exception) == f"{tmp_path}: Permission denied"
 
 
 def test_choices_are_those_of_the_program() -> None:
