@@ -114,7 +114,7 @@ $(SITE)/.ready: requirements-docs.lock
 
 site: $(SITE)/.ready
 	$(PYTHON) deploy/site/stage.py build/site-pages
-	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet
 
 # From the index alone: what a machine has in folders of its own is not there for others.
 LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-annotate --no-header --no-emit-options --allow-unsafe --strip-extras
