@@ -15,7 +15,7 @@ _CALLED = re.compile(r"\b(rate|increase|sum)\s*\(")
 _FUNCTIONS = {
     *("rate", "increase", "deriv", "max_over_time", "min_over_time", "avg_over_time", "last_over_time", "end"),
     *("max", "min", "avg", "sum", "count", "stddev", "quantile", "topk", "bottomk", "absent"),
-    *("time", "timestamp", "vector", "label_replace", "floor", "clamp_min"),
+    *("time", "timestamp", "vector", "label_replace", "floor", "clamp_min", "clamp_max", "sort_desc"),
     *("or", "and", "unless", "bool"),
 }
 # Units of which one axis can hold several: they differ by a factor or are one thing by its rate.

@@ -41,6 +41,7 @@ GOOD, WARN, BAD = "#5AA454", "#E0B400", "#C4162A"  # a colour-blind reader disti
 INFO, UNKNOWN = "#5794F2", "#8E8E8E"
 NEUTRAL = (Step(None, "text"),)
 States = dict[int | str, tuple[str, str]]
+SEVERITIES: States = {"critical": ("■ critical", BAD), "warning": ("▲ warning", WARN), "info": ("● info", INFO)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Panel:
     drill_down:  the board one level below.
     columns:     tables: label or ``Value`` -> heading, in order; other labels are hidden.
     texts:       tables: column -> texts of its values, as ``states``.
+    sort_by:     tables: a label that is not shown, whose values order the rows; '' leaves the query's order.
+    colours:     lines: legend -> colour, where a line has a meaning of its own.
     """
 
     id: int
@@ -83,6 +86,8 @@ class Panel:
     drill_down: DrillDown | None = None
     columns: dict[str, str] = field(default_factory=dict)
     texts: dict[str, States] = field(default_factory=dict)
+    sort_by: str = ""
+    colours: dict[str, str] = field(default_factory=dict)
     decimals: int | None = None
     maximum: float | None = None
     with_name: bool = False

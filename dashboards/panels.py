@@ -24,6 +24,8 @@ class Look(TypedDict, total=False):
     drill_down: DrillDown
     columns: dict[str, str]
     texts: dict[str, States]
+    sort_by: str
+    colours: dict[str, str]
     decimals: int
     maximum: float
     with_name: bool
@@ -104,10 +106,15 @@ def _of_metric(
     unit = unit_of(metric)
     expr = scope.named(choose(metric_of(scope, metric, **of)))
     parts = (scope.legend, *(f"{{{{{label}}}}}" for label in of.get("by", ())))
-    legend = " ".join(filter(None, parts)) or name[0].lower() + name[1:]
+    legend = " ".join(filter(None, parts)) or _inside_a_sentence(name)
     rest: Look = {"drill_down": scope.opens, **look}  # type: ignore[typeddict-unknown-key]
     title, description = f"{name} ({unit.text}, {window})", f"{metrics()[metric].help} {note}"
     return lines(number, title, unit.id, description, Query(expr, legend), **rest)
+
+
+def _inside_a_sentence(name: str) -> str:
+    """With a small first letter, unless it is an abbreviation: PCIe, FEC."""
+    return name if name[:2].isupper() else name[0].lower() + name[1:]
 
 
 def constant(value: float, legend: str) -> Query:

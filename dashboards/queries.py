@@ -55,6 +55,11 @@ def lowest(expr: str, n: int = LINES_MAX) -> str:
     return f"({expr}) and bottomk({n}, min_over_time(({expr})[$__range:$__interval] @ end()))"
 
 
+def not_whole(expr: str, n: int = LINES_MAX) -> str:
+    """Those of the ``lowest`` that were below 1 in the panel's time range: states of which 1 is up."""
+    return f"({expr}) and bottomk({n}, min_over_time(({expr})[$__range:$__interval] @ end()) < 1)"
+
+
 def with_index(expr: str) -> str:
     """Series of GPUs with the index that people call a GPU by; where no source says it, the beginning of its UUID."""
     on = "on (cluster, device, gpu)"
@@ -89,6 +94,11 @@ def age_of_targets() -> str:
 def targets_up(labels: str = TARGETS) -> str:
     """Share of targets that are up."""
     return f"avg(up{{{labels}}})"
+
+
+def with_data(expr: str) -> str:
+    """A number where there are targets, else -1: without any, nothing is known, and 0 would look like good news."""
+    return f"({expr}) and on () (count(up{{{TARGETS}}}) > 0) or vector(-1)"
 
 
 def pause_ratio(direction: str, labels: str) -> str:

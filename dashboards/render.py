@@ -19,7 +19,7 @@ from grafanalib.core import (
 )
 
 from dashboards.annotations import annotations
-from dashboards.model import BAD, INFO, NEUTRAL, WARN, Board, Level, Panel, Show, States, Step, Variable
+from dashboards.model import NEUTRAL, SEVERITIES, Board, Level, Panel, Show, States, Step, Variable
 from dashboards.normalise import normalise
 from dashboards.queries import LABEL_OF
 
@@ -27,7 +27,6 @@ SCHEMA_VERSION = 41  # grafanalib's 12 makes Grafana's migration drop the shared
 SHARED_CROSSHAIR = 1
 COLUMNS = 24
 SEVERITY = "severity"  # the label
-SEVERITIES: States = {"critical": ("■ critical", BAD), "warning": ("▲ warning", WARN), "info": ("● info", INFO)}
 DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 TAG = "fabricscope"
 _WIDTHS = {  # pixels, of labels whose values are short
@@ -47,6 +46,7 @@ _WIDTHS = {  # pixels, of labels whose values are short
     "intent": 130,
     "component": 130,
 }
+_SHARE_AXIS = 0.1  # the least that an axis of shares reaches to
 POINTS_MAX = 1000  # grafanalib's 100 would hide microbursts
 
 
@@ -92,7 +92,12 @@ def _panel(panel: Panel, at: GridPos) -> Any:
         "targets": _targets(panel),
         "maxDataPoints": POINTS_MAX,
         "mappings": _mappings(panel),
-        "overrides": [*_limit_override(panel), *_text_overrides(panel), *_width_overrides(panel)],
+        "overrides": [
+            *_limit_override(panel),
+            *_colour_overrides(panel),
+            *_text_overrides(panel),
+            *_width_overrides(panel),
+        ],
         "extraJson": _field_config(panel),
     }
     if panel.show is Show.STAT:
@@ -153,8 +158,12 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         defaults["decimals"] = panel.decimals
     if panel.maximum is not None:
         defaults |= {"min": 0, "max": panel.maximum}
-    if panel.show is Show.LINES and len(panel.steps) > 1:
-        defaults["custom"] = {"thresholdsStyle": {"mode": "dashed"}}
+    if panel.show is Show.LINES:
+        custom: dict[str, Any] = {"thresholdsStyle": {"mode": "dashed"}} if len(panel.steps) > 1 else {}
+        if panel.unit == "percentunit":  # of zeros alone, Grafana's own axis goes to 10000 %
+            custom |= {"axisSoftMin": 0, "axisSoftMax": _SHARE_AXIS}
+        if custom:
+            defaults["custom"] = custom
     options = {"options": {"legend": {"showLegend": False}}} if panel.show is Show.STATES else {}
     return {"fieldConfig": {"defaults": defaults}, **options}
 
@@ -162,7 +171,9 @@ def _field_config(panel: Panel) -> dict[str, Any]:
 def _no_value(panel: Panel) -> str:
     """What an empty panel says: lists of what is wrong are empty when nothing is."""
     expressions = [query.expr for query in panel.queries]
-    if panel.show is Show.TABLE or all("fabricscope_finding_active" in expr for expr in expressions):
+    if panel.show is Show.TABLE or any(
+        all(part in expr for expr in expressions) for part in ("fabricscope_finding_active", "@ end()) < 1)")
+    ):
         return "none"
     return "none above 0" if all("@ end()) > 0)" in expr for expr in expressions) else "no data"
 
@@ -223,6 +234,16 @@ def _limit_override(panel: Panel) -> list[dict[str, Any]]:
     return [{"matcher": {"id": "byName", "options": panel.limit.legend}, "properties": dashed}]
 
 
+def _colour_overrides(panel: Panel) -> list[dict[str, Any]]:
+    return [
+        {
+            "matcher": {"id": "byName", "options": legend},
+            "properties": [{"id": "color", "value": {"mode": "fixed", "fixedColor": colour}}],
+        }
+        for legend, colour in panel.colours.items()
+    ]
+
+
 def _text_overrides(panel: Panel) -> list[dict[str, Any]]:
     """Cells with the text and in the colour of what they say."""
     texts = {**({SEVERITY: SEVERITIES} if SEVERITY in panel.columns else {}), **panel.texts}
@@ -252,9 +273,12 @@ def _width_overrides(panel: Panel) -> list[dict[str, Any]]:
 
 def _columns(panel: Panel) -> list[dict[str, Any]]:
     order = {label: index for index, label in enumerate(panel.columns)}
+    hidden = [panel.sort_by] if panel.sort_by else []
+    shown = {"indexByName": order, "renameByName": dict(panel.columns), "excludeByName": dict.fromkeys(hidden, True)}
     return [
-        {"id": "filterFieldsByName", "options": {"include": {"names": list(panel.columns)}}},
-        {"id": "organize", "options": {"indexByName": order, "renameByName": dict(panel.columns), "excludeByName": {}}},
+        {"id": "filterFieldsByName", "options": {"include": {"names": [*panel.columns, *hidden]}}},
+        *({"id": "sortBy", "options": {"fields": {}, "sort": [{"field": label}]}} for label in hidden),
+        {"id": "organize", "options": shown},
     ]
 
 

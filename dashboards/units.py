@@ -21,7 +21,7 @@ _GAUGES = {
     "celsius": Unit("celsius", "°C"),
     "watts": Unit("watt", "W"),
     "hertz": Unit("hertz", "Hz"),
-    "dbm": Unit("dBm", "dBm"),
+    "dbm": Unit("suffix: dBm", "dBm"),  # Grafana's own id dBm writes dbm
     "amperes": Unit("amp", "A"),
     "volts": Unit("volt", "V"),
     "seconds": Unit("s", "s"),

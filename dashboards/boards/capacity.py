@@ -13,6 +13,7 @@ _GPU_NODES = f"count by (cluster, device) (gpu_utilization_ratio{{{DEVICES}}})"
 _BUSY_NODES = _GPU_NODES + ' and on (cluster, device) fabricscope_job_node{cluster=~"$cluster",replay=~"$replay"}'
 _SENT = f"8 * max by (cluster, device, port) ({rate('fabric_port_transmit_bytes_total', DEVICES)})"
 _SPEED = f"(max by (cluster, device, port) (fabric_port_speed_bits_per_second{{{DEVICES}}}) > 0)"
+DAYS_MAX = 365  # of an axis: what shrinks by a byte a second would be full in a million years
 _SOURCE = f'label_replace(up{{{TARGETS}}}, "source", "$1", "target", "([^/]+)/.*")'
 
 _PANELS = (
@@ -94,12 +95,12 @@ _PANELS = (
         17,
         "Space on storage (days until full, at the pace of the last day, 10 soonest targets)",
         "d",
-        "What is available, by how fast it shrinks. Normal: empty or weeks. The findings below rest on longer history "
+        "What is available, by how fast it shrinks. Normal: weeks; 365 stands for a year or more. The findings below rest on longer history "
         "and proved trends.",
         Query(
             lowest(
-                f"max by ({STORAGE_TARGETS.grouping}) (storage_available_bytes{{{STORAGE_TARGETS.labels}}} "
-                f"/ clamp_min(-deriv(storage_available_bytes{{{STORAGE_TARGETS.labels}}}[1d]), 1) / 86400)"
+                f"max by ({STORAGE_TARGETS.grouping}) (clamp_max(storage_available_bytes{{{STORAGE_TARGETS.labels}}} "
+                f"/ clamp_min(-deriv(storage_available_bytes{{{STORAGE_TARGETS.labels}}}[1d]), 1) / 86400, {DAYS_MAX}))"
             ),
             STORAGE_TARGETS.legend,
         ),

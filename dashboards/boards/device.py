@@ -19,7 +19,7 @@ _PANELS = (
         10,
         "Telemetry (over time)",
         "Whether the device answered each collection. Normal: up. While it is down, the panels below show nothing.",
-        Query(f'up{{{SWITCH},target!=""}}', "{{target}}"),
+        Query(f'max by (cluster, target) (up{{{SWITCH},target!=""}})', "{{target}}"),
         height=4,
         states=UP,
         drill_down=DrillDown("fabricscope-pipeline"),

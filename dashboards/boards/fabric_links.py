@@ -3,7 +3,7 @@
 from dashboards.common import PLACE_VARIABLES, device_variable, first_row
 from dashboards.model import BAD, GOOD, Board, DrillDown, Level, Query, States
 from dashboards.panels import falling, highest, lines, rising, stat, states, table
-from dashboards.queries import DEVICES, cabled, down, lowest, rate, worst
+from dashboards.queries import DEVICES, cabled, down, lowest, not_whole, rate, worst
 from dashboards.scopes import OPENS_DEVICE, OPENS_PORT, PORTS, SWITCHES
 from telemetry.kinds import Domain
 from telemetry.limits import ERRORS_PER_SECOND_MAX, LINK_SPEED_SHARE_MIN
@@ -29,10 +29,10 @@ _PANELS = (
     ),
     states(
         11,
-        "Ports that were down (state, 10 lowest ports with a cable)",
-        "Operational state over time, of ports that were up within the last day. Normal: up. Stripes are a flapping "
+        "Ports that were down (state, 10 at most, with a cable)",
+        "Operational state over time, of ports that were up within the last day. Normal: none. Stripes are a flapping "
         "link.",
-        Query(lowest(f"min by (cluster, device, port) ({cabled('fabric_port_up', DEVICES)})"), PORTS.legend),
+        Query(not_whole(f"min by (cluster, device, port) ({cabled('fabric_port_up', DEVICES)})"), PORTS.legend),
         states=UP,
         drill_down=OPENS_PORT,
     ),

@@ -33,7 +33,7 @@ _PANELS = (
         "Findings (over time)",
         "What detectors say about the GPU. Normal: empty.",
         Query(
-            f'fabricscope_finding_active{{{CLUSTER},device=~"$device",object=~"gpu:($device)/($gpu)"}}',
+            f'max by (cluster, device, kind) (fabricscope_finding_active{{{CLUSTER},device=~"$device",object=~"gpu:($device)/($gpu)"}})',
             "{{kind}}",
         ),
         width=24,

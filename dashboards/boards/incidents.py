@@ -1,7 +1,9 @@
 """Incidents: what fires and what it costs, and what was found, by kind and over time."""
 
-from dashboards.common import CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
-from dashboards.model import BAD, INFO, WARN, Board, DrillDown, Level, Query
+from dataclasses import replace
+
+from dashboards.common import CLUSTER_VARIABLES, RANKS, WALL, by_severity, costliest, first_row
+from dashboards.model import SEVERITIES, Board, DrillDown, Level, Query
 from dashboards.panels import lines, rising, stat, states, table
 from dashboards.queries import CLUSTER, LINES_MAX, worst
 from dashboards.scopes import OPENS_DEVICE
@@ -10,45 +12,17 @@ UID = "fabricscope-incidents"
 _FIRING = f'fabricscope_incident{{{CLUSTER},state="firing"}}'
 _COST = f'fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}}'
 _FINDINGS = f"fabricscope_finding_active{{{CLUSTER}}}"
-_RANKS = {"critical": 3, "warning": 2, "info": 1}
-
-
-def _ranked() -> str:
-    """Incidents with their severity as a number."""
-    parts = (
-        f'{rank} * max by (cluster, kind, root) (fabricscope_incident{{{CLUSTER},state="firing",severity="{name}"}})'
-        for name, rank in _RANKS.items()
-    )
-    return f"max by (cluster, kind, root) ({' or '.join(parts)})"
-
+_SEVERITIES = f"max by (cluster, kind, root) ({by_severity(_FIRING)})"
 
 _PANELS = (
-    table(
-        10,
-        "Incidents that fire (GPU time lost, 10 worst, now)",
-        "s",
-        "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
-        "has evidence and action.",
-        boards_of_incidents(f"topk({LINES_MAX}, {_COST})", UID),
-        width=24,
-        height=11,
-        columns={
-            "severity": "Severity",
-            "kind": "What",
-            "root": "Where",
-            "Value": "GPU time lost",
-            "incident_id": "Incident",
-            "board": "Board",
-        },
-        drill_down=DrillDown("board", by_column=True),
-    ),
+    replace(costliest(UID), width=24, height=12),
     states(
         11,
         "Incidents (severity over time, 10 worst)",
         "When each fired, and how severe it was. Normal: empty.",
-        Query(worst(_ranked()), "{{kind}} {{root}}"),
+        Query(worst(_SEVERITIES), "{{kind}} {{root}}"),
         width=24,
-        states={1: ("● info", INFO), 2: ("▲ warning", WARN), 3: ("■ critical", BAD)},
+        states={RANKS[str(severity)]: shown for severity, shown in SEVERITIES.items()},
         drill_down=DrillDown(WALL),
     ),
     lines(
@@ -58,6 +32,7 @@ _PANELS = (
         "Normal: 0 of critical ones.",
         Query(f"count by (severity) ({_FIRING} == 1)", "{{severity}}"),
         decimals=0,
+        colours={str(severity): colour for severity, (_, colour) in SEVERITIES.items()},
         drill_down=DrillDown(WALL),
     ),
     lines(

@@ -54,7 +54,7 @@ _PANELS = (
         12,
         "Findings about the job (over time)",
         "Less work than before, standstill, late checkpoints. Normal: empty.",
-        Query(f'fabricscope_finding_active{{{CLUSTER},object=~"job:($job)"}}', "{{kind}}"),
+        Query(f'max by (kind) (fabricscope_finding_active{{{CLUSTER},object=~"job:($job)"}})', "{{kind}}"),
         width=8,
         states={1: ("active", BAD)},
         drill_down=DrillDown("fabricscope-incidents"),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dashboards.common import CLUSTER_VARIABLES, WALL, boards_of_incidents, first_row
+from dashboards.common import CLUSTER_VARIABLES, WALL, costliest, first_row
 from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, falling, lines, stat, table
 from dashboards.queries import CLUSTER, cabled, down, pause_ratio, rate, worst
@@ -27,28 +27,7 @@ _PANELS = (
         decimals=0,
         drill_down=DrillDown("fabricscope-gpu"),
     ),
-    table(
-        10,
-        "Incidents that fire (GPU time lost, 10 worst, now)",
-        "s",
-        "One line a cause. Normal: empty. The link opens the board of its domain; the NOC page, by the incident's id, "
-        "has evidence and action.",
-        boards_of_incidents(
-            f'topk(10, fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}})',
-            WALL,
-        ),
-        width=16,
-        height=11,
-        columns={
-            "severity": "Severity",
-            "kind": "What",
-            "root": "Where",
-            "Value": "GPU time lost",
-            "incident_id": "Incident",
-            "board": "Board",
-        },
-        drill_down=DrillDown("board", by_column=True),
-    ),
+    replace(costliest(WALL), width=16, height=12),
     lines(
         11,
         "Ports paused most (% of time, 10 worst)",
@@ -57,7 +36,7 @@ _PANELS = (
         "dashed limit of the detector. Above it the senders behind the port wait.",
         Query(worst(pause_ratio("rx", CLUSTER)), "{{device}} {{port}}"),
         width=8,
-        height=11,
+        height=12,
         limit=constant(PAUSE_RATIO_MAX, "detection limit"),
         drill_down=OPENS_PORT,
     ),
@@ -69,7 +48,7 @@ _PANELS = (
         "100 %. The list beside it names the others.",
         Query(f"avg({cabled('fabric_port_up', CLUSTER)})", "up"),
         width=4,
-        height=8,
+        height=7,
         steps=falling(bad=0.99, warn=0.9999),
         decimals=1,
         drill_down=DrillDown("fabricscope-links"),
@@ -81,6 +60,7 @@ _PANELS = (
         "Ports that are down and were up within the last day: ports without a cable do not count. Normal: empty.",
         f"topk(10, {down('fabric_port_up', CLUSTER)})",
         width=8,
+        height=7,
         columns={"device": "Switch", "port": "Port"},
         drill_down=OPENS_PORT,
     ),
@@ -93,6 +73,7 @@ _PANELS = (
         Query(f"sum({rate('storage_read_bytes_total', CLUSTER, side='server')})", "read"),
         Query(f"sum({rate('storage_written_bytes_total', CLUSTER, side='server')})", "written"),
         width=12,
+        height=7,
         drill_down=DrillDown("fabricscope-storage"),
     ),
 )

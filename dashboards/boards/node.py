@@ -18,7 +18,7 @@ _PANELS = (
         10,
         "Telemetry (over time)",
         "Whether each exporter of the node answered. Normal: up. While one is down, its panels show nothing.",
-        Query(f'up{{{NODE},target!=""}}', "{{target}}"),
+        Query(f'max by (cluster, target) (up{{{NODE},target!=""}})', "{{target}}"),
         height=7,
         states=UP,
         drill_down=DrillDown("fabricscope-pipeline"),

@@ -4,7 +4,7 @@ from dashboards.boards.fabric_links import UP
 from dashboards.common import CLUSTER_VARIABLES, first_row
 from dashboards.model import BAD, Board, Level, Query, Variable
 from dashboards.panels import constant, every, lines, rising, states
-from dashboards.queries import CLUSTER, pause_ratio, rate
+from dashboards.queries import CLUSTER, pause_ratio, summed_rate
 from dashboards.scopes import ONE_PORT, ONE_PORTS_QUEUES, OPENS_DEVICE, PORT_BOARD
 from telemetry.limits import (
     ERRORS_PER_SECOND_MAX,
@@ -24,7 +24,7 @@ _PANELS = (
         10,
         "State (over time)",
         "Operational state of the port. Normal: up. Stripes are a flapping link.",
-        Query(f"fabric_port_up{{{PORT}}}", "{{device}} {{port}}"),
+        Query(f"max by (cluster, device, port) (fabric_port_up{{{PORT}}})", "{{device}} {{port}}"),
         height=4,
         states=UP,
         drill_down=OPENS_DEVICE,
@@ -34,7 +34,7 @@ _PANELS = (
         "Findings (over time)",
         "What detectors say about the port. Normal: empty.",
         Query(
-            f'fabricscope_finding_active{{{CLUSTER},device=~"$device",object=~"port:($device)/($port)"}}',
+            f'max by (cluster, device, kind) (fabricscope_finding_active{{{CLUSTER},device=~"$device",object=~"port:($device)/($port)"}})',
             "{{kind}}",
         ),
         height=4,
@@ -46,8 +46,8 @@ _PANELS = (
         "Throughput (bit/s, over time)",
         "bps",
         "Bits that the port receives and sends. Normal: below the dashed speed, in bursts.",
-        Query(f"8 * {rate('fabric_port_receive_bytes_total', PORT)}", "received"),
-        Query(f"8 * {rate('fabric_port_transmit_bytes_total', PORT)}", "sent"),
+        Query(f"8 * {summed_rate('cluster, device, port', 'fabric_port_receive_bytes_total', PORT)}", "received"),
+        Query(f"8 * {summed_rate('cluster, device, port', 'fabric_port_transmit_bytes_total', PORT)}", "sent"),
         limit=Query(_SPEED, "speed"),
         drill_down=OPENS_DEVICE,
     ),

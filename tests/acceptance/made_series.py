@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 import urllib.request
+from collections.abc import Iterable
 
 import cramjam
 
@@ -92,20 +93,28 @@ class MadeSeries:
             self._send(time.time())
 
     def _send(self, now_s: float) -> None:
-        message = WriteRequest()
         grown_s = now_s - self._began_s
-        for made in ALL:
-            name, labels, value = made
-            if made in GROWING:
+        made = []
+        for one in ALL:
+            name, labels, value = one
+            if one in GROWING:
                 value *= grown_s
-            elif made is BRIEF and grown_s > BRIEF_S:
+            elif one is BRIEF and grown_s > BRIEF_S:
                 value = _STALE
-            one = message.timeseries.add()
-            for label, text in sorted({**labels, "__name__": name, "cluster": "simulated"}.items()):
-                if text:
-                    one.labels.add(name=label, value=text)
-            one.samples.add(value=value, timestamp=round(now_s * 1000))
-        body = bytes(cramjam.snappy.compress_raw(message.SerializeToString()))
-        headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
-        with urllib.request.urlopen(urllib.request.Request(self._url, body, headers), timeout=30) as answer:
-            answer.read()
+            made.append((name, labels, value))
+        write_series(self._url, made, now_s)
+
+
+def write_series(url: str, series: Iterable[Series], now_s: float) -> None:
+    """One sample of each, with the labels of the simulated cluster."""
+    message = WriteRequest()
+    for name, labels, value in series:
+        one = message.timeseries.add()
+        for label, text in sorted({**labels, "__name__": name, "cluster": "simulated"}.items()):
+            if text:
+                one.labels.add(name=label, value=text)
+        one.samples.add(value=value, timestamp=round(now_s * 1000))
+    body = bytes(cramjam.snappy.compress_raw(message.SerializeToString()))
+    headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=30) as answer:
+        answer.read()

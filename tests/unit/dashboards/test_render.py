@@ -7,9 +7,20 @@ import pytest
 from dashboards.model import BAD, GOOD, NEUTRAL, WARN, Board, DrillDown, Level, Panel, Query, Show, Step, Variable
 from dashboards.normalise import normalise
 from dashboards.panels import constant, every, falling, highest, lines, lowest_of, rising, stat, states, table
-from dashboards.queries import cabled, down, lowest, of_jobs, pause_ratio, rate, summed_rate, with_index, worst
+from dashboards.queries import (
+    cabled,
+    down,
+    lowest,
+    not_whole,
+    of_jobs,
+    pause_ratio,
+    rate,
+    summed_rate,
+    with_index,
+    worst,
+)
 from dashboards.render import place, render_board
-from dashboards.scopes import GPUS, OPENS_PORT, PORTS
+from dashboards.scopes import GPUS, ONE_GPU, OPENS_PORT, PORTS
 from telemetry.catalogue import metrics
 from telemetry.incidents import Severity
 
@@ -72,6 +83,7 @@ def test_falling_values_turn_from_good_to_bad():
         (worst("a"), "(a) and topk(10, max_over_time((a)[$__range:$__interval] @ end()) > 0)"),
         (worst("a", 3), "(a) and topk(3, max_over_time((a)[$__range:$__interval] @ end()) > 0)"),
         (lowest("a", 3), "(a) and bottomk(3, min_over_time((a)[$__range:$__interval] @ end()))"),
+        (not_whole("a", 3), "(a) and bottomk(3, min_over_time((a)[$__range:$__interval] @ end()) < 1)"),
         (
             pause_ratio("rx", 'x="1"'),
             "max by (cluster, device, port) "
@@ -113,6 +125,36 @@ def test_gpus_are_called_by_their_index():
     (query,) = every(1, "Power", GPUS, "gpu_power_watts", "").queries
     assert query.expr == with_index(f"max by (cluster, device, gpu) (gpu_power_watts{{{GPUS.labels}}})")
     assert query.legend == "{{device}} GPU {{index}}"
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "legend"),
+    [("PCIe replays", "gpu_pcie_replays_total", "PCIe replays"), ("Power", "gpu_power_watts", "power")],
+)
+def test_a_line_without_a_name_is_called_like_its_panel(name, metric, legend):
+    (query,) = every(1, name, ONE_GPU, metric, "").queries
+    assert query.legend == legend
+
+
+def test_a_line_may_have_the_colour_of_its_meaning():
+    panel = rendered(lines(1, "t", "s", "d", UP, colours={"critical": BAD}))
+    (override,) = panel["fieldConfig"]["overrides"]
+    assert override["matcher"] == {"id": "byName", "options": "critical"}
+    assert override["properties"] == [{"id": "color", "value": {"mode": "fixed", "fixedColor": BAD}}]
+
+
+def test_a_table_is_sorted_by_a_label_that_it_does_not_show():
+    panel = rendered(table(1, "t", "none", "d", "up", columns={"device": "Device"}, sort_by="order"))
+    filtered, ordered, organised = panel["transformations"]
+    assert filtered["options"]["include"]["names"] == ["device", "order"]
+    assert ordered == {"id": "sortBy", "options": {"fields": {}, "sort": [{"field": "order"}]}}
+    assert organised["options"]["excludeByName"] == {"order": True}
+
+
+def test_an_axis_of_shares_that_are_all_zero_does_not_go_to_10000_percent():
+    custom = defaults(lines(1, "t", "percentunit", "d", UP))["custom"]
+    assert (custom["axisSoftMin"], custom["axisSoftMax"]) == (0, 0.1)
+    assert "axisSoftMax" not in defaults(lines(1, "t", "s", "d", UP))["custom"]
 
 
 def test_a_limit_is_written_as_prometheus_reads_it():
