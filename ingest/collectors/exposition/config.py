@@ -30,7 +30,10 @@ Address = Annotated[str, AfterValidator(_without_credentials)]
 
 class StaticConfig(_Frozen):
     targets: tuple[Address, ...] = Field(description="host:port of each target.")
-    labels: dict[str, str] = Field(default={}, description="`device` names the host; others are added to every series.")
+    labels: dict[str, str] = Field(
+        default={},
+        description="`device` names the host, `job` replaces job_name; others are added to every series.",
+    )
 
 
 class FileSdConfig(_Frozen):

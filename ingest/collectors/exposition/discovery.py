@@ -33,7 +33,10 @@ _groups = TypeAdapter(tuple[TargetGroup, ...])
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One endpoint to scrape. name: ``job/address``. identity: labels of all its series, ``device`` among them."""
+    """One endpoint to scrape. identity: labels of all its series, ``device`` among them.
+
+    name: ``job/address``, by the label ``job``: as in Prometheus the job's name, unless the target has one of its own.
+    """
 
     name: str
     url: Url
@@ -77,7 +80,8 @@ def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
     path = "" if url.path == "/metrics" else url.path
     identity = {name: value for name, value in labels.items() if not name.startswith("__") and name != "job"}
     identity.setdefault("device", url.host)
-    return Target(f"{job.job_name}/{labels['__address__']}{path}", url, tuple(sorted(identity.items())))
+    name = f"{labels.get('job') or job.job_name}/{labels['__address__']}{path}"
+    return Target(name, url, tuple(sorted(identity.items())))
 
 
 class Discovery:

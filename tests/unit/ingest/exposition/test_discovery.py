@@ -14,7 +14,7 @@ from common.errors import BadInput
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.discovery import Discovery, TargetGroup, parse_groups, resolve
-from ingest.collectors.exposition.job import ScrapeJob
+from ingest.collectors.exposition.job import ScrapeJob, scrape_jobs
 from ingest.config import IngestConfig
 from ingest.ledger import Ledger
 
@@ -33,6 +33,22 @@ def test_a_target_is_named_by_job_and_address_and_speaks_for_its_device() -> Non
     assert (two.name, two.device, two.url.host, two.url.port) == ("node/[::1]:9100", "node2", "::1", 9100)
     assert dict(two.identity) == {"device": "node2", "rack": "r1"}
     assert two.url.authority == "[::1]:9100"
+
+
+def test_a_target_s_label_job_replaces_the_name_of_its_job() -> None:
+    one, two, three = resolve(job(), [group("a:1", job="storage", device="d"), group("b:1"), group("c:1", job="")])
+    assert (one.name, dict(one.identity)) == ("storage/a:1", {"device": "d"})
+    assert (two.name, three.name) == ("node/b:1", "node/c:1")
+
+
+async def test_of_two_jobs_only_one_has_a_target_of_one_name() -> None:
+    groups = [{"targets": ["a:1"], "labels": {"job": "both"}}]
+    configs = [job(job_name=name, static_configs=groups) for name in ("first", "second")]
+    with ThreadPoolExecutor(1) as workers, capture_logs() as logged:
+        first, second = scrape_jobs(configs, CollectorContext(Ledger(0), lambda: 0, workers))
+        assert [each.name for each in (await first.refresh()).added] == ["both/a:1"]
+        assert list((await second.refresh()).added) == []
+    assert [line["error"] for line in logged] == ["job first has one of this name"]
 
 
 def test_an_address_twice_is_one_target_and_paths_distinguish_targets() -> None:
@@ -131,6 +147,7 @@ async def test_nobody_says_which_targets_there_are_before_every_source_was_read(
     found = ScrapeJob(
         job(static_configs=[{"targets": ["s:1"]}], file_sd_configs=[{"files": [str(file)]}]),
         CollectorContext(Ledger(0), lambda: 0, workers),
+        {},
     )
     changes = await found.refresh()
     assert ([each.name for each in changes.added], changes.targets) == (["node/s:1"], None)
@@ -274,7 +291,7 @@ def test_how_often_discovery_refreshes(settings: dict[str, object], expected: fl
 async def test_a_job_reports_what_came_went_and_changed(tmp_path: Path) -> None:
     file, workers = tmp_path / "targets.json", ThreadPoolExecutor(1)
     context = CollectorContext(Ledger(0), lambda: 7, workers)
-    scrapes = ScrapeJob(job(file_sd_configs=[{"files": [str(file)]}]), context)
+    scrapes = ScrapeJob(job(file_sd_configs=[{"files": [str(file)]}]), context, {})
 
     async def refresh(*groups: dict[str, object]) -> tuple[list[str], list[str]]:
         file.write_text(json.dumps(groups))
