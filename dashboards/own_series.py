@@ -42,6 +42,7 @@ SCRAPED = frozenset(
         "fabricscope_ingest_records_dropped_total",
         "fabricscope_ingest_samples_dropped_total",
         "fabricscope_ingest_samples_received_total",
+        "fabricscope_ingest_samples_unmapped_total",
         "fabricscope_ingest_spool_failures_total",
         "fabricscope_ingest_spool_problems",
         "fabricscope_ingest_spooled_seconds",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingest.metrics import SAMPLES_DROPPED, SAMPLES_PUBLISHED, SAMPLES_RECEIVED
+from ingest.metrics import SAMPLES_DROPPED, SAMPLES_PUBLISHED, SAMPLES_RECEIVED, SAMPLES_UNMAPPED
 from telemetry.ledger import StageReport
 
 STAGE = "ingest"
@@ -49,16 +49,23 @@ class Counts:
 class Ledger:
     """Counts of one ingest process, and of those before it on the same spool, since ``epoch_ns``. Every sample that a
     collector saw in a series that the catalogue knows is ``received``; it then is published, dropped or still queued.
+    Those of other series are counted apart, in ``samples_unmapped`` of this process alone.
     """
 
     epoch_ns: int
     samples_in: int = 0
     samples_out: int = 0
+    samples_unmapped: int = 0
     drops: Counter[DropReason] = field(default_factory=Counter)
+    _exported_unmapped: int = field(default=0, repr=False)
     _exported: tuple[int, int, Counter[DropReason]] = field(default=(0, 0, Counter()), repr=False)
 
     def received(self, n: int) -> None:
         self.samples_in += n
+
+    def unmapped(self, n: int) -> None:
+        """Counts samples of series that nothing maps; ``received`` does not count them."""
+        self.samples_unmapped += n
 
     def published(self, n: int) -> None:
         self.samples_out += n
@@ -87,6 +94,8 @@ class Ledger:
         before, self._exported = self._exported, (self.samples_in, self.samples_out, self.drops.copy())
         SAMPLES_RECEIVED.inc(self.samples_in - before[0])
         SAMPLES_PUBLISHED.inc(self.samples_out - before[1])
+        SAMPLES_UNMAPPED.inc(self.samples_unmapped - self._exported_unmapped)
+        self._exported_unmapped = self.samples_unmapped
         for reason, n in (self.drops - before[2]).items():
             SAMPLES_DROPPED.labels(reason=reason).inc(n)
 

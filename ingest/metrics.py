@@ -24,6 +24,9 @@ CERTIFICATE_EXPIRY = Gauge(
 )
 TARGETS = Gauge(_PREFIX + "targets", "Targets that are polled.")
 SAMPLES_RECEIVED = Counter(_PREFIX + "samples_received_total", "Samples received in series of the catalogue.")
+SAMPLES_UNMAPPED = Counter(
+    _PREFIX + "samples_unmapped_total", "Samples received in series that nothing maps to the catalogue."
+)
 SAMPLES_PUBLISHED = Counter(_PREFIX + "samples_published_total", "Samples that are durable on the bus.")
 SAMPLES_DROPPED = Counter(_PREFIX + "samples_dropped_total", "Samples that did not reach the bus.", ["reason"])
 SAMPLES_QUEUED = Gauge(_PREFIX + "samples_queued", "Samples between collection and bus.")

@@ -138,4 +138,5 @@ async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
     if not heard:
         return Outcome(stream.name, events=events, problem=f"silent: nothing within {lasts_s:g} s")
     shown = max(heard, key=len) if sends.is_set() else heard[-1]
-    return Outcome(stream.name, shown, events, problem=str(shown.collection.down or ""))
+    unmapped = sorted(stream.unmapped) if isinstance(stream, MapsNames) else ()
+    return Outcome(stream.name, shown, events, unmapped, problem=str(shown.collection.down or ""))

@@ -43,6 +43,7 @@ class Collection:
     collected_ns: event time of the collection (its start), nanoseconds since the Unix epoch.
     duration_s:   how long it took.
     down:         None when the target answered, else the reason.
+    unmapped:     series that it also has and that nothing maps to the catalogue.
     """
 
     epoch_ns: int
@@ -50,6 +51,7 @@ class Collection:
     collected_ns: int
     duration_s: float
     down: DownReason | None = None
+    unmapped: int = 0
 
     @property
     def up(self) -> bool:

@@ -76,6 +76,15 @@ _PANELS = (
         drill_down=_FLOW,
     ),
     lines(
+        28,
+        "Samples that nothing maps (samples/s)",
+        "cps",
+        "Of series outside the catalogue: they are collected and left out. Normal: steady. A step up: an exporter has "
+        "new names, and maybe lost old ones. /api/v1/targets counts them by target.",
+        Query(own_rate("fabricscope_ingest_samples_unmapped_total"), "not mapped"),
+        drill_down=_FLOW,
+    ),
+    lines(
         16,
         "Lag of stages (records on the bus, 10 highest)",
         "none",

@@ -46,7 +46,10 @@ _STATE_ORDER = {IncidentState.FIRING: 0, IncidentState.PENDING: 1, IncidentState
 
 @dataclass(frozen=True, slots=True)
 class TargetStatus:
-    """The newest collection of one target. Times in ns since the Unix epoch; interval_s: since the one before it."""
+    """The newest collection of one target. Times in ns since the Unix epoch; interval_s: since the one before it.
+
+    unmapped: its series that nothing maps, of the newest collection that answered, as ``series``.
+    """
 
     target: str
     device: str
@@ -56,6 +59,7 @@ class TargetStatus:
     duration_s: float
     series: int
     interval_s: float = 0.0
+    unmapped: int = 0
 
 
 def badness(incident: Incident) -> tuple[int, int, float, int, str]:
@@ -221,6 +225,7 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
         collection.duration_s,
         series,
         (collection.collected_ns - known.collected_ns) / NS_PER_S if known else 0.0,
+        collection.unmapped if collection.up or known is None else known.unmapped,
     )
 
 

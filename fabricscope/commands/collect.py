@@ -67,6 +67,7 @@ def _document(outcome: Outcome, samples: int) -> dict[str, Any]:
         "events": outcome.events,
         "examples": dict(_examples(outcome, samples)),
         "unmapped": list(outcome.unmapped),
+        "unmapped_series": batch.collection.unmapped if batch is not None else 0,
     }
 
 
@@ -82,7 +83,7 @@ def _table(found: Sequence[Outcome], samples: int) -> Table:
             device, duration = batch.table.device, f"{batch.collection.duration_s:.3f} s"
         up = f"no: {each.problem}" if each.problem else "yes"
         sent = str(len(batch)) if batch is not None else f"{each.events} facts"
-        unmapped = f"{len(each.unmapped)} names" if each.unmapped else ""
+        unmapped = f"{batch.collection.unmapped} series" if batch is not None and batch.collection.unmapped else ""
         examples = [_text(f"{key} {value:g}") for key, value in _examples(each, samples)]
         cells = (each.target, device, up, sent, duration, unmapped)
         drawn.add_row(*map(_text, cells), Text("\n").join(examples))

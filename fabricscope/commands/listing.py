@@ -64,11 +64,11 @@ def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -
     if as_json:
         _print_json([one.model_dump(mode="json") for one in shown])
         return
-    table = _table("targets", ("target", "device", "up", "collected, UTC", "took", "series"), shown, more)
+    table = _table("targets", ("target", "device", "up", "collected, UTC", "took", "series", "not mapped"), shown, more)
     for one in shown:
         up = _text("yes" if one.up else f"no: {one.reason}")
         up.stylize("green" if one.up else "red")
-        cells = (_time(one.collected), f"{one.duration_s:.3f} s", f"{one.series:,}")
+        cells = (_time(one.collected), f"{one.duration_s:.3f} s", f"{one.series:,}", f"{one.unmapped:,}")
         table.add_row(_text(one.target), _text(one.device), up, *map(_text, cells))
     _console().print(table)
 

@@ -60,7 +60,7 @@ class PollCollector(Protocol):
 
 @runtime_checkable
 class MapsNames(Protocol):
-    """A collector of pages whose names the catalogue may not know."""
+    """A collector of names that the catalogue may not know."""
 
     @property
     def unmapped(self) -> Collection[str]:

@@ -50,7 +50,7 @@ class Metric:
     """One canonical metric. labels: in reading order; identity labels come first.
 
     width: bits of a counter, 64 unless it wraps earlier. minimum, maximum: values outside are no sample
-    (sentinels, broken firmware); None is unbounded.
+    (sentinels, broken firmware); None is unbounded, and a counter without a minimum has 0.
     saturates: bits of a counter that stays at its maximum instead of wrapping; that maximum is no sample. 0: none.
     refresh_s: how long the slowest source may repeat a value before it reads the hardware again; a repetition within it
     is no fresh sample. 0 where that is not certain.
@@ -71,6 +71,10 @@ class Metric:
     worse: Literal["higher", "lower", ""] = ""
     minimum: float | None = None
     maximum: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is Kind.COUNTER and self.minimum is None:
+            object.__setattr__(self, "minimum", 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,15 @@ table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (z
 The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
 are those of the table in order, except a few that the head lists as absent.
 Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, which never changes.
-The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it.
+The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it. So does the
+collection's count of unmapped series, unless it is 0.
 """
 
 import math
 import struct
 import threading
 import zlib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
@@ -28,6 +30,7 @@ from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable, is_series_key
 
 DIGEST_HEADER = "table"
+UNMAPPED_HEADER = "unmapped"
 RAW_BYTES_MAX = 64 * 1024 * 1024
 SERIES_MAX = 1_000_000  # of one table: twenty times what a collector takes from one target by default
 _INT64_MAX = 2**63 - 1
@@ -37,6 +40,7 @@ _TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
 _TABLE_LEVEL = 5
 _STREAM_BYTES = 1192
 _TABLES_OF_TARGET = 4  # the current one, and those of batches that come late
+_COUNT_BYTES = 10
 _KEY_BYTES, _TABLE_BYTES = 57, 500  # of a str and its place in a tuple; of a table without keys
 # A table is compressed once and sent thousands of times; above this size the best level needs seconds.
 _BEST_LEVEL, _BEST_BYTES_MAX = 19, 64 * 1024
@@ -67,7 +71,10 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
     table, table_raw = _table_block(batch.table)
     lengths = struct.pack("<6I", rows, len(head), len(samples), len(raw), len(table), table_raw)
     body = b"".join((lengths, head, samples, table))
-    return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), {DIGEST_HEADER: batch.table.digest}
+    headers = {DIGEST_HEADER: batch.table.digest}
+    if collection.unmapped:
+        headers[UNMAPPED_HEADER] = b"%d" % collection.unmapped
+    return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), headers
 
 
 class BatchDecoder:
@@ -99,6 +106,8 @@ class BatchDecoder:
         at_table = at_samples + n_samples
         try:
             collection, timed, absent = _decode_head(value[_PREFIX.size : at_samples])
+            if UNMAPPED_HEADER in headers:
+                collection = replace(collection, unmapped=_count(headers[UNMAPPED_HEADER]))
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
@@ -136,6 +145,12 @@ class BatchDecoder:
         del others[digest]
         if not others:
             del self._of_target[table.target]
+
+
+def _count(text: bytes) -> int:
+    if not text.isdigit() or len(text) > _COUNT_BYTES:
+        raise ValueError(f"{UNMAPPED_HEADER}: expected a count")
+    return int(text)
 
 
 def _bytes_of(table: SeriesTable) -> int:

@@ -16,7 +16,10 @@ _STAGE, _INSTANCE = Field(examples=["analytics"]), Field(examples=["analytics-0"
 
 
 class Target(View):
-    """The newest collection of one target. reason: why it is down. interval_s: since the collection before it."""
+    """The newest collection of one target. reason: why it is down. interval_s: since the collection before it.
+
+    series: of the catalogue. unmapped: others that the target has and that nothing maps.
+    """
 
     target: str = Field(examples=["dcgm/node1:9400"])
     device: str = Field(examples=["node1"])
@@ -26,6 +29,7 @@ class Target(View):
     duration_s: float = Field(examples=[0.04])
     series: int = Field(examples=[620])
     interval_s: float = Field(examples=[10.0])
+    unmapped: int = Field(examples=[12])
 
 
 class TargetLoad(View):

@@ -110,11 +110,13 @@ class ExpositionCollector:
         self._set_down(None, "")
         self._failures = 0
         self._table = found.table
-        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, loop.time() - started)
+        duration_s = loop.time() - started
+        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, unmapped=found.unmapped)
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
 
     def _count(self, found: BodySamples) -> None:
         self._ledger.received(found.received)
+        self._ledger.unmapped(found.unmapped)
         for reason, count in found.dropped.items():
             self._ledger.dropped(reason, count)
 

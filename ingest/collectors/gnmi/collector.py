@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 import structlog
@@ -80,6 +80,10 @@ class GnmiCollector:
     @property
     def interval_s(self) -> float:
         return self._config.interval_s
+
+    @property
+    def unmapped(self) -> Set[str]:
+        return self._decoder.unmapped.names
 
     @property
     def down(self) -> DownReason | None:
@@ -184,7 +188,8 @@ class GnmiCollector:
         self._ledger.dropped(DropReason.QUOTA, decoded.values.size - allowed)
         for start in range(0, allowed, _BATCH_ROWS):
             part = slice(start, min(start + _BATCH_ROWS, allowed))
-            collection = Collection(self._epoch_ns, self._next_seq(), began_ns, duration_s)
+            unmapped = self._decoder.unmapped.count
+            collection = Collection(self._epoch_ns, self._next_seq(), began_ns, duration_s, unmapped=unmapped)
             columns = (decoded.times_ns[part], decoded.rows[part], decoded.values[part])
             emit(SampleBatch(decoded.table, collection, *columns))
         self._update_speeds(decoded)

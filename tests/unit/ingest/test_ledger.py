@@ -48,6 +48,15 @@ def test_counts_add_up_and_nothing_is_no_drop() -> None:
     assert dict(ledger.drops) == {DropReason.NO_VALUE: 6}
 
 
+def test_samples_that_nothing_maps_are_counted_apart() -> None:
+    ledger, before = Ledger(0), value("samples_unmapped_total")
+    for _ in range(2):
+        ledger.unmapped(3)
+        ledger.update_metrics()
+    assert (ledger.samples_unmapped, value("samples_unmapped_total") - before) == (6, 6)
+    assert ledger.report("i", 1, 0, {}).balance == 0
+
+
 def test_the_reasons_of_a_report_are_sorted_so_that_equal_counts_give_equal_bytes() -> None:
     ledger = Ledger(0)
     for reason in (DropReason.TOO_LARGE, DropReason.BAD_FORMAT, DropReason.QUOTA):
@@ -89,7 +98,7 @@ def test_own_metrics_have_the_stage_s_prefix_a_plural_and_a_sentence(metric: Cou
     (family,) = metric.describe()
     assert family.name.startswith("fabricscope_ingest_")
     assert re.search(
-        r"(s(_(up|unsynced|refused|dropped|received|published|skipped|queued|waiting|running(_max)?))?|_ratio)$",
+        r"(s(_(up|unsynced|refused|dropped|received|published|unmapped|skipped|queued|waiting|running(_max)?))?|_ratio)$",
         family.name,
     )
     assert family.documentation.endswith(".")

@@ -57,6 +57,7 @@ async def test_a_target_that_is_collected_once_a_minute_is_tried_at_once(address
     assert batch is not None
     assert batch.values.tolist() == [1.0, 300.0]  # what the GPU is, and its power
     assert found[f"gpu/{answers}"].unmapped == ["node_vendor_secret"]
+    assert batch.collection.unmapped == 2
 
 
 async def test_one_that_hangs_is_given_up_and_delays_no_other(addresses: tuple[str, str]) -> None:

@@ -55,6 +55,11 @@ def test_labels_are_known_and_begin_with_the_device(metric: Metric) -> None:
         assert metric.minimum < metric.maximum
 
 
+@every_metric
+def test_a_counter_is_never_below_zero(metric: Metric) -> None:
+    assert metric.kind is not Kind.COUNTER or metric.minimum == 0
+
+
 @every_system
 def test_origins_fill_labels_of_their_metric_and_have_real_scales(system: str) -> None:
     for metric, origin in origins_of(system):

@@ -3,6 +3,7 @@
 import math
 import struct
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import orjson
@@ -13,7 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from common.errors import BadInput
-from telemetry.codec.batch import DIGEST_HEADER, RAW_BYTES_MAX, SERIES_MAX, BatchDecoder, _dictionary, encode_batch
+from telemetry.codec.batch import (
+    DIGEST_HEADER,
+    RAW_BYTES_MAX,
+    SERIES_MAX,
+    UNMAPPED_HEADER,
+    BatchDecoder,
+    _dictionary,
+    encode_batch,
+)
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 
@@ -68,9 +77,24 @@ def sealed(value: bytes) -> bytes:
 def test_what_goes_in_comes_out(given_batch: SampleBatch) -> None:
     value, headers = encode_batch(given_batch)
     decoder = BatchDecoder()
-    assert headers == {DIGEST_HEADER: given_batch.table.digest}
+    assert headers[DIGEST_HEADER] == given_batch.table.digest
     assert same(decoder.decode(value, {}), given_batch)
     assert same(decoder.decode(value, headers), given_batch)
+
+
+def test_the_count_of_unmapped_series_is_a_header_that_readers_of_before_pass_over() -> None:
+    given = batch(seed=1)
+    value, headers = encode_batch(replace(given, collection=replace(given.collection, unmapped=17)))
+    assert (value, headers[UNMAPPED_HEADER]) == (encode_batch(given)[0], b"17")
+    assert BatchDecoder().decode(value, headers).collection.unmapped == 17
+    assert UNMAPPED_HEADER not in encode_batch(given)[1]
+
+
+@pytest.mark.parametrize("count", [b"", b"-1", b"1.5", b"9" * 11, b"\xff"])
+def test_a_count_of_unmapped_series_that_is_none_is_refused(count: bytes) -> None:
+    value, headers = encode_batch(batch(seed=1))
+    with pytest.raises(BadInput, match="unmapped: expected a count"):
+        BatchDecoder().decode(value, {**headers, UNMAPPED_HEADER: count})
 
 
 def test_a_known_table_is_not_decoded_again() -> None:

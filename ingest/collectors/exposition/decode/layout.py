@@ -18,7 +18,9 @@ class Layout:
     scale:      float64[entries], the factor to the metric's unit.
     bounds:     float64[3, rows], minimum, maximum, and the value of a saturated counter, which is no sample.
     time:       int64[rows], the token with the row's timestamp or -1; None when the body has no timestamps.
-    duplicates: series of the body that an earlier one of the same canonical name displaced.
+    duplicates: series of the body that an earlier one of the same canonical name displaced, and parts of sums that it
+                has twice.
+    unmapped:   lines of the body that are no part of a canonical series.
     """
 
     template: BodyTemplate
@@ -28,6 +30,7 @@ class Layout:
     bounds: Floats
     time: Ints | None
     duplicates: int
+    unmapped: int
 
 
 def build_layout(
@@ -39,17 +42,21 @@ def build_layout(
     rows: dict[str, int] = {}
     parts: list[list[tuple[int, Entry]]] = []
     times: list[int] = []
-    duplicates = 0
+    added: set[tuple[str, str]] = set()
+    duplicates = unmapped = 0
     for series, token, timed in zip(spans.series.tolist(), value_token.tolist(), has_time.tolist(), strict=True):
+        unmapped += not entries[series]
         for entry in entries[series]:
             row = rows.setdefault(entry.key, len(rows))
             if row == len(parts):
                 parts.append([(token, entry)])
                 times.append(token + 1 if timed else -1)
-            elif entry.adds:
+            elif entry.adds and (entry.key, entry.part) not in added:
                 parts[row].append((token, entry))
             elif entry.bit != CONSTANT:
                 duplicates += 1
+            if entry.adds:
+                added.add((entry.key, entry.part))
     flat = [(token, row, entry.bit, entry.scale) for row, part in enumerate(parts) for token, entry in part]
     tokens, entry_rows, bits, scales = list(zip(*flat, strict=True)) or [(), (), (), ()]
     firsts = [part[0][1] for part in parts]
@@ -62,4 +69,5 @@ def build_layout(
         bounds=np.array(bounds, dtype=np.float64),
         time=np.array(times, dtype=np.int64) if has_time.any() else None,
         duplicates=duplicates,
+        unmapped=unmapped,
     )

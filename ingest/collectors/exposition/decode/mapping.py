@@ -25,6 +25,7 @@ class Entry:
     key: the canonical series. scale, bit: see ``finish``. low, high: bounds of the canonical value. saturated: the
     maximum at which a saturating counter stays, NaN for other counters.
     adds: whether parts of several source series add up; else the first series of the body counts.
+    part: the source series, of one that adds: a body that has it twice has it once too often.
     """
 
     key: str
@@ -34,6 +35,7 @@ class Entry:
     high: float
     saturated: float
     adds: bool
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Mapper:
                 found.append((rule, labels))
             elif matched := rule.name.fullmatch(name):
                 found.append((rule, {**labels, **matched.groupdict()}))
-        entries = (self._entry(rule, self._with_parts(given)) for rule, given in found)
+        entries = (self._entry(rule, self._with_parts(given), name) for rule, given in found)
         mapped = [entry for entry in entries if entry is not None]
         if not mapped and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(name)
@@ -84,7 +86,7 @@ class Mapper:
                 all_labels.update({part: text for part, text in matched.groupdict().items() if text})
         return all_labels
 
-    def _entry(self, rule: _Rule, labels: Mapping[str, str]) -> Entry | None:
+    def _entry(self, rule: _Rule, labels: Mapping[str, str], name: str) -> Entry | None:
         metric, origin = rule.metric, rule.origin
         if any(labels.get(label, "") not in values for label, values in rule.where.items()):
             return None
@@ -98,7 +100,8 @@ class Mapper:
         low = -math.inf if metric.minimum is None else metric.minimum
         high = math.inf if metric.maximum is None else metric.maximum
         saturated = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
-        return Entry(series_key(metric.name, canonical), scale, bit, low, high, saturated, origin.sum)
+        part = series_key(name, labels) if origin.sum else ""
+        return Entry(series_key(metric.name, canonical), scale, bit, low, high, saturated, origin.sum, part)
 
     def _labels(self, metric: Metric, origin: Origin, labels: Mapping[str, str]) -> dict[str, str] | None:
         """Canonical labels; None when one that names the object is missing."""

@@ -24,6 +24,7 @@ from ingest.collectors.gnmi.paths.metadata import MetadataKind, MetadataPath, Me
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.resolve import Resolved, Resolver
 from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf, SeriesRows
+from ingest.collectors.gnmi.paths.unmapped import UnmappedPaths
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.series import SeriesTable
@@ -87,14 +88,23 @@ class Decoder:
         self._templates.clear()
         self._words: dict[tuple[int, bytes], tuple[int, float]] = {}  # row and value of a word at a path
         self._rows = SeriesRows(self._target, self._device, self._series_max)
-        self._slots = PathSlots(self._resolve, 4 * self._series_max)
+        self._slots = PathSlots(self._resolve, self._resolve_leaf, 4 * self._series_max)
         self._metadata_paths: list[MetadataPath] = []
-        self._flattener = Flattener(self._resolve, self._resolver.naming.key_names, 8 * self._series_max)
+        self.unmapped = UnmappedPaths()
+        self._flattener = Flattener(self._resolve_leaf, self._resolver.naming.key_names, 8 * self._series_max)
 
     def _resolve(self, raw: Elements) -> Resolved:
         resolved = self._resolver.resolve(raw, self._rows)
         if isinstance(resolved, MetadataPath):
             self._metadata_paths.append(resolved)
+        return resolved
+
+    def _resolve_leaf(self, raw: Elements) -> Resolved:
+        """The same of a path that is a leaf for certain, where that of a document may be a container."""
+        unnamed = self._resolver.unnamed
+        resolved = self._resolve(raw)
+        if resolved is None and self._resolver.unnamed == unnamed:
+            self.unmapped.add(raw)
         return resolved
 
     def _read_scanned(self, data: bytes, buf: NDArray[np.uint8], n: int, buffer: DecodeBuffer) -> None:
@@ -104,7 +114,8 @@ class Decoder:
         slots = scanned.slots[:n]
         for i in np.flatnonzero(slots == UNKNOWN).tolist():
             _, _, prefix, prefix_n, path, path_n = scanned.offsets[i].tolist()
-            slots[i] = self._slots.slot(data[prefix : prefix + prefix_n], data[path : path + path_n])
+            is_leaf = scanned.kinds[i] != _JSON
+            slots[i] = self._slots.slot(data[prefix : prefix + prefix_n], data[path : path + path_n], is_leaf=is_leaf)
         known = Chunk(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n))
         others = np.empty(n, np.int64)
         numbers, rest = split_updates((*scanned,), n, self._slots.rows, (*known,), others)
@@ -171,7 +182,7 @@ class Decoder:
         """A value that is not a number of a known row."""
         before = len(buffer.rows)
         resolved = self._slots.resolved(slot)
-        if isinstance(value, dict | list):
+        if isinstance(value, dict) or (isinstance(value, list) and not isinstance(resolved, Leaf)):
             self._flattener.flatten(
                 self._slots.node(slot), value, lambda leaf, scalar: self._read_leaf(leaf, scalar, time_ns, buffer)
             )
@@ -214,9 +225,10 @@ class Decoder:
         prefix = notification.prefix.SerializeToString()
         for update in notification.update:
             buffer.updates += 1
-            slot = self._slots.slot(prefix, update.path.SerializeToString())
+            value = scalar_of_update(update)
+            slot = self._slots.slot(prefix, update.path.SerializeToString(), is_leaf=not isinstance(value, dict | list))
             if slot != UNKNOWN:
-                self._read_value(slot, scalar_of_update(update), notification.timestamp, buffer)
+                self._read_value(slot, value, notification.timestamp, buffer)
 
     def _delete(self, root: Elements, time_ns: int, buffer: DecodeBuffer) -> None:
         self._rows.end(root)

@@ -9,7 +9,7 @@ from ingest.collectors.gnmi.paths.resolve import Resolved
 DEPTH_MAX = 24
 
 Put = Callable[[Resolved, object], None]
-"""Called with what a leaf's path is, and with its scalar."""
+"""Called with what a leaf's path is, and with its scalar, or with the list that stands in place of one."""
 
 
 class Node:
@@ -59,7 +59,7 @@ class Flattener:
     def _container(self, node: Node, value: dict[str, Any], put: Put, depth: int) -> None:
         leaves = node.leaves
         for key, item in value.items():
-            if isinstance(item, dict | list):
+            if isinstance(item, dict) or (isinstance(item, list) and without_module(key) in self._key_names):
                 child = node.nodes.get(key)
                 if child is None:
                     child = self._child(node.raw, (without_module(key), ()))
@@ -83,7 +83,7 @@ class Flattener:
                 put(leaf, item)
 
     def _entries(self, node: Node, value: list[Any], put: Put, depth: int) -> None:
-        """The entries of a YANG list at ``node``; leaf-lists hold no metric."""
+        """The entries of a YANG list at ``node``."""
         name = node.raw[-1][0] if node.raw else ""
         key_names = self._key_names.get(name)
         if key_names is None:

@@ -18,11 +18,14 @@ from telemetry.gnmi import gnmi_pb2
 class PathSlots:
     """Remembers up to ``paths_max`` paths; ``refused`` counts sightings of more.
 
+    resolve: called once for each path, ``resolve_leaf`` for one that is known to be no container.
     rows: int32[>= slots], the row of a path that is a series, else IGNORED or SLOW_PATH.
     """
 
-    def __init__(self, resolve: Callable[[Elements], Resolved], paths_max: int) -> None:
-        self._resolve, self._paths_max = resolve, paths_max
+    def __init__(
+        self, resolve: Callable[[Elements], Resolved], resolve_leaf: Callable[[Elements], Resolved], paths_max: int
+    ) -> None:
+        self._resolve, self._resolve_leaf, self._paths_max = resolve, resolve_leaf, paths_max
         self._paths = PathTable()
         self._resolved: list[Resolved] = []
         self._nodes: list[Node] = []
@@ -33,7 +36,7 @@ class PathSlots:
     def index(self) -> PathIndex:
         return self._paths.index
 
-    def slot(self, prefix: bytes, path: bytes) -> int:
+    def slot(self, prefix: bytes, path: bytes, *, is_leaf: bool) -> int:
         """The slot of a path, resolved at first sight; UNKNOWN above ``paths_max`` or when the path is malformed."""
         slot = self._paths.get(prefix, path)
         if slot >= 0:
@@ -46,7 +49,7 @@ class PathSlots:
         except DecodeError:
             return UNKNOWN
         slot = self._paths.add(prefix, path)
-        resolved = self._resolve(raw)
+        resolved = self._resolve_leaf(raw) if is_leaf else self._resolve(raw)
         self._resolved.append(resolved)
         self._nodes.append(Node(raw))
         if slot >= self.rows.size:

@@ -43,7 +43,7 @@ class Naming:
             for metric, origin in origins_of(source):
                 steps = parse_path(origin.name).elem
                 self._by_last_step.add(steps[-1].name, (PathPattern.of(origin.name), metric, origin))
-                for elem in steps:
+                for elem in filter(lambda step: step.key, steps):
                     self.key_names.setdefault(elem.name, set()).update(elem.key)
 
     def name(self, elements: Elements) -> Named | None:

@@ -14,6 +14,7 @@ from fabricscope.api import read_model
 from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.stale_owner import StaleOwner
+from fabricscope.api.views.cluster import Target
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.batch import encode_batch
@@ -38,12 +39,12 @@ def record(topic: topics.Topic, value: RecordValue | None, key: bytes = b"", raw
     return Record(topic.name, 0, 0, 0, key, raw if value is None else encode_record(value), {})
 
 
-def batch(seq: int, *, down: DownReason | None = None, target: str = "gnmi/leaf1") -> Record:
+def batch(seq: int, *, down: DownReason | None = None, target: str = "gnmi/leaf1", unmapped: int = 0) -> Record:
     """A collection at ``seq`` seconds."""
     n = 0 if down else 1
     made = SampleBatch(
         SeriesTable(target, "leaf1", (UP,)),
-        Collection(1, seq, seq * NS, 0.01, down),
+        Collection(1, seq, seq * NS, 0.01, down, unmapped),
         np.full(n, seq * NS, dtype=np.int64),
         np.arange(n, dtype=np.uint32),
         np.ones(n),
@@ -93,6 +94,12 @@ def model() -> ReadModel:
 def test_the_newest_version_of_a_record_is_kept(model, topic, old, new, kept):
     model.apply([record(topic, old), record(topic, new)])
     assert kept(model) == new
+
+
+def test_a_target_has_as_many_unmapped_series_as_when_it_answered_last(model):
+    model.apply([batch(1, unmapped=3), batch(2, unmapped=5), batch(3, down=DownReason.TIMEOUT)])
+    view = Target.model_validate(model.targets["gnmi/leaf1"])
+    assert (view.up, view.series, view.unmapped) == (False, 1, 5)
 
 
 def test_a_tombstone_removes_its_incident(model):

@@ -368,6 +368,38 @@ def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
     assert mapper.map("rack_power_x", {"unit": "kW"}) == []
 
 
+NFS = 'node_mountstats_nfs_total_read_bytes_total{{export="s:/a",mountaddr="{mount}",protocol="tcp"}} {bytes}\n'
+
+
+@pytest.mark.parametrize(
+    ("again", "expected", "dropped"),
+    [
+        (NFS.format(mount="10.0.0.2", bytes=7), 12.0, {}),  # another mount of the export: both count
+        (NFS.format(mount="10.0.0.1", bytes=7), 5.0, {DropReason.DUPLICATE: 1}),
+        # the same series, written in another order
+        (
+            'node_mountstats_nfs_total_read_bytes_total{protocol="tcp",mountaddr="10.0.0.1",export="s:/a"} 7\n',
+            5.0,
+            {DropReason.DUPLICATE: 1},
+        ),
+    ],
+)
+def test_a_line_that_stands_twice_is_added_once(again: str, expected: float, dropped: dict[DropReason, int]) -> None:
+    body = (NFS.format(mount="10.0.0.1", bytes=5) + again).encode()
+    reader = reader_of("node_exporter")
+    for found in (reader.read(body, NOW_NS), reader.read_known(body, NOW_NS)):
+        assert found is not None
+        assert (found.values.tolist(), found.dropped) == ([expected], dropped)
+
+
+def test_series_that_nothing_maps_are_counted() -> None:
+    reader = reader_of("dcgm")
+    body = b'DCGM_FI_DEV_GPU_TEMP{UUID="G"} 40\na 1\nb{x="1"} 1\nb{x="1"} 1\n# HELP c\n\n'
+    for found in (reader.read(body, NOW_NS), reader.read_known(body, NOW_NS)):
+        assert found is not None
+        assert (found.values.size, found.unmapped) == (2, 3)  # gpu_info is one of the samples
+
+
 def test_a_real_body_with_leaked_blanks_and_instances() -> None:
     body = (SAMPLES / "dcgm" / "exposition" / "instances_and_blanks.prom").read_bytes()
     found = reader_of("dcgm").read(body, NOW_NS)

@@ -90,8 +90,8 @@ def test_limits_and_scales_follow_the_entries() -> None:
 
 
 def test_one_series_may_feed_several_rows_and_several_series_one() -> None:
-    both = (entry("sum{}", adds=True, scale=2.0), entry("bit{}", bit=3))
-    found = layout([both, (entry("sum{}", adds=True),), (entry("sum{}", adds=True),)])
+    both = (entry("sum{}", adds=True, scale=2.0, part="a{}"), entry("bit{}", bit=3))
+    found = layout([both, (entry("sum{}", adds=True, part="b{}"),), (entry("sum{}", adds=True, part="c{}"),)])
     assert found.table.keys == ("sum{}", "bit{}")
     tokens, rows, bits = found.entries.tolist()
     assert (tokens, rows, bits) == ([0, 1, 3, 0], [0, 0, 0, 1], [PLAIN, PLAIN, PLAIN, 3])

@@ -70,8 +70,8 @@ def flatten(root: str, *documents: Any, nodes_max: int = 1000) -> tuple[list[tup
         ("interface", {"oc-if:interface": [{"name": "e1"}]}, [("interface[name=e1]/name", "e1")]),
         ("a", {"oc-x:a": {"b": 1}}, [("a/b", 1)]),
         ("a", {"a": 1}, [("a/a", 1)]),
-        # what is no list of a known kind, and entries that are no containers
-        ("", {"leaf-list": [1, 2]}, []),
+        # a list that has no keys stands where a scalar is expected; entries that are no containers
+        ("", {"leaf-list": [1, 2]}, [("leaf-list", [1, 2])]),
         ("", {"interface": [1, "x", {"name": "e1"}]}, [("interface[name=e1]/name", "e1")]),
         # scalars are no documents
         ("a", 5, []),

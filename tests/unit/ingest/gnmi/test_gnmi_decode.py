@@ -67,7 +67,7 @@ def test_the_table_stays_the_same_until_a_path_is_new() -> None:
     ("field", "value", "expected"),
     [
         ("uint_val", 2**63, 2.0**63),
-        ("int_val", -5, -5.0),
+        ("int_val", 5, 5.0),
         ("double_val", 1.25, 1.25),
         ("float_val", 0.5, 0.5),
         ("bool_val", True, 1.0),
@@ -105,6 +105,44 @@ def test_an_unreadable_value_is_a_counted_drop() -> None:
     decoded = decoder().decode([of_json(COUNTERS, {"in-octets": "many", "in-errors": "4"})], NOW)
     assert list(samples(decoded).values()) == [4.0]
     assert dict(decoded.drops) == {DropReason.BAD_FORMAT: 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [(COUNTERS, {"in-octets": [1, 2]}), (COUNTERS + "/in-octets", [1, 2]), (COUNTERS, {"in-octets": []})],
+)
+def test_a_list_in_place_of_a_number_is_a_counted_drop(path: str, body: object) -> None:
+    one = decoder()
+    for _ in range(2):
+        decoded = one.decode([of_json(path, body)], NOW)
+        assert (len(decoded.values), dict(decoded.drops)) == (0, {DropReason.BAD_FORMAT: 1})
+
+
+def test_a_counter_below_zero_is_no_sample() -> None:
+    made = notification()
+    made.update.update.add(path=parse_path("in-octets")).val.int_val = -5
+    one = decoder()
+    for _ in range(2):
+        decoded = one.decode([made.SerializeToString()], NOW)
+        assert (len(decoded.values), dict(decoded.drops)) == (0, {DropReason.OUT_OF_BOUNDS: 1})
+
+
+def test_paths_that_nothing_maps_are_counted_once_and_named_without_their_objects() -> None:
+    one = decoder()
+    for port in ("Ethernet1", "Ethernet2"):
+        body = {"in-octets": 1, "in-novelties": 2, "vendor": {"x": [1]}}
+        for _ in range(2):
+            one.decode([of_json(f"/interfaces/interface[name={port}]/state/counters", body)], NOW)
+    one.decode([updates(in_curiosities=4)], NOW)
+    counters = "interfaces/interface/state/counters"
+    names = {f"{counters}/in-novelties", f"{counters}/vendor/x", f"{counters}/in-curiosities"}
+    assert (one.unmapped.count, one.unmapped.names) == (5, names)
+
+
+def test_a_path_of_sonic_is_named_by_table_and_field() -> None:
+    one = decoder()
+    one.decode([of_json("COUNTERS/Ethernet4", {"SAI_PORT_STAT_NOVELTY": "4"})], NOW)
+    assert one.unmapped.names == {"COUNTERS/…/SAI_PORT_STAT_NOVELTY"}
 
 
 @pytest.mark.parametrize(("offset_s", "kept"), [(-3601, 0), (-3599, 1), (299, 1), (301, 0)])
@@ -328,6 +366,7 @@ def test_the_scan_reads_what_the_protobuf_runtime_wrote(pairs: list[tuple[str, g
     for leaf, value in pairs:
         made.update.update.add(path=parse_path(leaf), val=value)
     decoded = decoder().decode([made.SerializeToString()], NOW)
-    expected = [float(getattr(value, value.WhichOneof("value") or "")) for leaf, value in pairs if leaf != "x"]
-    assert decoded.values.tolist() == expected
+    sent = [float(getattr(value, value.WhichOneof("value") or "")) for leaf, value in pairs if leaf != "x"]
+    assert decoded.values.tolist() == [value for value in sent if value >= 0]
+    assert decoded.drops[DropReason.OUT_OF_BOUNDS] == sum(value < 0 for value in sent)
     assert decoded.updates == len(pairs)

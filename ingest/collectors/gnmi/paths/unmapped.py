@@ -1,0 +1,28 @@
+"""Which paths of one target the catalogue does not know."""
+
+from ingest.collectors.gnmi.paths.elements import Elements
+from ingest.collectors.gnmi.paths.sonic import is_sonic
+
+NAMES_MAX = 10_000
+
+
+class UnmappedPaths:
+    """names: of the paths, without the objects that they are of, up to ``NAMES_MAX``. count: the paths themselves."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.count = 0
+
+    def add(self, raw: Elements) -> None:
+        """A path that was not added before."""
+        self.count += 1
+        if len(self.names) < NAMES_MAX:
+            self.names.add(_name(raw))
+
+
+def _name(raw: Elements) -> str:
+    """OpenConfig has objects in the keys of its steps, SONiC in the steps between table and field."""
+    names = [name for name, _ in raw]
+    if is_sonic(raw) and len(names) > 2:
+        names = [names[0], "…", names[-1]]
+    return "/".join(names)
