@@ -99,6 +99,7 @@ boards: $(READY)
 # What of docs/ is generated; the tests compare them.
 docs: $(READY)
 	$(BIN)/python -m telemetry.catalogue > docs/metrics.md
+	$(BIN)/python -m tests.sources > docs/sources.md
 	$(BIN)/python -m telemetry.kinds > docs/kinds.md
 	$(BIN)/python -m fabricscope.own_metrics > docs/own-metrics.md
 	$(BIN)/python -m tests.reliability > docs/reliability.md

@@ -88,6 +88,8 @@ class Source:
     extra:     labels that are added to every series whose sample carries them.
     parts:     source label -> pattern; its named groups become labels of the source.
     sentinels: closed ranges of values that mean "no value".
+    pages:     real payloads in ``tests/data/samples`` by which its names are tested -> the gNMI path that one answers,
+               "" where that stands in it; ``docs/sources.md`` shows how much of them is read.
     metrics:   canonical metric -> its names here; the first one of a body or message that gives a series counts.
     """
 
@@ -99,4 +101,5 @@ class Source:
     extra: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)
     sentinels: tuple[tuple[float, float], ...] = ()
+    pages: dict[str, str] = field(default_factory=dict)
     metrics: dict[str, tuple[Origin, ...]] = field(default_factory=dict)

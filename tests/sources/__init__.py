@@ -1,0 +1,89 @@
+"""How much of a real payload is read: the pages that a system's file of the catalogue lists, through its collector."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from google.protobuf import json_format
+
+from ingest.collectors.exposition.decode.line import parse_line
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.gnmi.decode.decoder import Decoder
+from ingest.collectors.gnmi.paths.elements import Elements, parse_path
+from ingest.collectors.gnmi.paths.naming import Named, Naming
+from telemetry.catalogue import Source, origins_of
+from telemetry.gnmi import gnmi_pb2
+from tests.samples import SAMPLES
+
+_NOW_NS = 1_760_000_000_000_000_000
+_PLACE = re.compile(r"\{\w+\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """series: of a page. mapped: those that become a series of the catalogue. names: of the system that it holds."""
+
+    series: int
+    mapped: int
+    names: frozenset[str] = field(default=frozenset())
+
+
+def read_page(system: Source, page: str) -> Reading:
+    """What is read of a page, ``system.pages`` says where it is from."""
+    path = SAMPLES / page
+    return _exposition(system, path) if path.suffix == ".prom" else _gnmi(system, path, system.pages[page])
+
+
+def _exposition(system: Source, page: Path) -> Reading:
+    mapper = Mapper(system, {"device": "node1"}, origins_of(system.name))
+    lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
+    found = [line for line in lines if line is not None]
+    mapped = sum(bool(mapper.map(line.name, line.labels)) for line in found)
+    sent = {line.name for line in found}
+    names = {origin.name for _, origin in origins_of(system.name) if any(map(_pattern(origin.name).fullmatch, sent))}
+    return Reading(len(found), mapped, frozenset(names))
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    return re.compile("[0-9]+".join(map(re.escape, _PLACE.split(name))))
+
+
+class _Noting(Naming):
+    """Remembers which names it was asked for."""
+
+    def __init__(self, *sources: str) -> None:
+        super().__init__(sources)
+        self.used: set[tuple[str, str]] = set()
+
+    def name(self, elements: Elements) -> Named | None:
+        named = super().name(elements)
+        if named is not None:
+            self.used.add((named.origin.source, named.origin.name))
+        return named
+
+
+def _gnmi(system: Source, page: Path, path: str) -> Reading:
+    naming = _Noting(*dict.fromkeys((system.name, "openconfig")))
+    decoder = Decoder("sample", "switch1", naming)
+    for message in _messages(page, path):
+        decoder.decode([message.SerializeToString()], message.update.timestamp or _NOW_NS)
+    mapped = len(decoder.table)
+    names = frozenset(name for source, name in naming.used if source == system.name)
+    return Reading(mapped + decoder.unmapped.count, mapped, names)
+
+
+def _messages(page: Path, path: str) -> Iterator[gnmi_pb2.SubscribeResponse]:
+    """Recorded messages, or one with the document that a switch answers at a path, after the ports' names."""
+    document = json.loads(page.read_text())
+    if not path:
+        yield from (json_format.ParseDict(entry, gnmi_pb2.SubscribeResponse()) for entry in document)
+        return
+    aliases = page.parent / "COUNTERS_PORT_ALIAS_MAP.json"
+    for at, body in (("PORT", aliases.read_text()), (path, json.dumps(document))):
+        message = gnmi_pb2.SubscribeResponse()
+        message.update.timestamp = _NOW_NS
+        message.update.prefix.target = "COUNTERS_DB"
+        message.update.update.add(path=parse_path(at)).val.json_ietf_val = body.encode()
+        yield message
