@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
@@ -20,8 +20,11 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
 from ingest.config import CollectorSections, IngestConfig
 from recordings.config import RecordingConfig
+from telemetry import catalogue
+from telemetry.catalogue import OwnMetric
 
 ENVIRONMENT_PREFIX = "FABRICSCOPE__"
+_OWN = TypeAdapter(tuple[OwnMetric, ...])
 _PLAIN = re.compile(r"[\w.+: -]{1,40}")
 _SECRET = re.compile(r"secret|password|token|credential|key|auth|header")
 _IN_WORDS = {
@@ -79,6 +82,7 @@ class Settings(BaseModel):
     ingest: IngestConfig = IngestConfig()
     analytics: AnalyticsConfig = AnalyticsConfig()
     alerting: AlertingConfig = AlertingConfig()
+    metrics: tuple[OwnMetric, ...] = Field((), description="Metrics that the catalogue does not have.")
     remote_write: tuple[RemoteWriteConfig, ...] = ()
     recording: RecordingConfig | None = None
     api: ApiConfig = ApiConfig()
@@ -87,6 +91,14 @@ class Settings(BaseModel):
     @classmethod
     def _apply_global_defaults(cls, document: dict[str, Any]) -> dict[str, Any]:
         return apply_global_defaults(document)
+
+    @field_validator("metrics")
+    @classmethod
+    def _names_differ(cls, own: tuple[OwnMetric, ...]) -> tuple[OwnMetric, ...]:
+        names = [one.name for one in own]
+        if twice := sorted(name for name in set(names) if names.count(name) > 1):
+            raise ValueError(f"{', '.join(twice)}: expected each name once")
+        return own
 
     def summary(self) -> list[str]:
         """A few lines about what the settings configure, without secrets."""
@@ -179,17 +191,33 @@ def _named(target: dict[str, Any], cluster: str, number: int) -> dict[str, Any]:
 
 
 def load_settings(path: Path | None) -> Settings:
-    """Settings from a file, or the defaults; ConfigError with file:line:column for each value that is wrong."""
+    """Settings from a file, or the defaults; ConfigError with file:line:column for each value that is wrong.
+
+    Their own metrics are known to the whole process from then on.
+    """
     document: dict[str, Any] = {}
     positions: Positions = {}
     if path is not None:
         document, positions = load_with_positions(path)
+    before = catalogue.defined()
     try:
-        return Settings.model_validate(with_environment(document, os.environ))
+        document = with_environment(document, os.environ)
+        catalogue.define(_own_metrics(document))  # first: other sections name them
+        return Settings.model_validate(document)
     except NotASection as error:
+        catalogue.define(before)
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
+        catalogue.define(before)
         raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
+
+
+def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
+    """None where they are wrong, which the validation of the whole reports at its place."""
+    try:
+        return _OWN.validate_python(document.get("metrics", ()))
+    except ValidationError:
+        return ()
 
 
 def _describe(path: Path | None, positions: Positions, problem: Any) -> str:

@@ -24,7 +24,7 @@ LAYOUT: dict[str, tuple[str, float, int]] = {
 }
 # Of a source's refresh period: a collection that is early by its jitter still counts as one period later.
 _REFRESH_SHARE = 0.9
-_COUNTER_SUFFIX = re.compile("(_total|_sum|_count)$")
+_COUNTER_SUFFIX = re.compile("(_total|_sum|_count|_bucket)$")
 
 
 class Interner:

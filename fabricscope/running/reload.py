@@ -30,7 +30,7 @@ _SECTIONS = {
     Stage.RECORDER: ("recording", "analytics"),  # whose settings are in the manifest
     Stage.API: ("api",),
 }
-OF_ALL = ("global", "bus")
+OF_ALL = ("global", "bus", "metrics")
 """Sections that concern every stage."""
 log = structlog.get_logger()
 

@@ -5,7 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from common.patterns import VALUE_CHARS_MAX, compile_bounded
 from ingest.collectors.exposition.config import MappingEntry
 from ingest.collectors.exposition.relabel import DEFAULT_REGEX, RelabelConfig
-from telemetry.catalogue import Metric, Origin, Source, origins_of, sources
+from telemetry.catalogue import Metric, Origin, Source, origins_of, source, source_names
 
 
 class PushedRule(BaseModel):
@@ -36,8 +36,9 @@ class PushedRule(BaseModel):
 
     @model_validator(mode="after")
     def _is_known(self) -> "PushedRule":
-        if self.source not in sources() and not self.mapping:
-            raise ValueError(f"source: expected one of {', '.join(sources())}, or entries in mapping")
+        if self.source not in source_names() and not self.origins():
+            known = ", ".join(source_names())
+            raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
         return self
 
     def matches(self, job: str) -> bool:
@@ -47,7 +48,7 @@ class PushedRule(BaseModel):
         return len(job) <= VALUE_CHARS_MAX and compile_bounded(self.job).fullmatch(job) is not None
 
     def catalogue_source(self) -> Source:
-        return sources().get(self.source) or Source(self.source, "by mapping alone")
+        return source(self.source) if self.source in source_names() else Source(self.source, "by mapping alone")
 
     def origins(self) -> list[tuple[Metric, Origin]]:
         return origins_of(self.source) + [entry.origin(self.source) for entry in self.mapping]

@@ -22,44 +22,54 @@ and every system that can be collected in a file of its own, with what it calls 
 
 Collectors map vendor names through it, detectors and boards are checked against it, ``docs/metrics.md`` is generated
 from it.
+
+A site may ``define`` metrics of its own beside them.
 """
 
+from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 
 from telemetry.catalogue.entries import Kind, Metric, Origin, Source
-from telemetry.catalogue.reading import names, read_metrics, read_source
+from telemetry.catalogue.known import canonical, source, source_names, sources
+from telemetry.catalogue.own import OwnMetric
 
-__all__ = ["Kind", "Metric", "Origin", "Source", "metrics", "origins_of", "source", "source_names", "sources"]
+__all__ = [
+    "Kind",
+    "Metric",
+    "Origin",
+    "OwnMetric",
+    "Source",
+    "define",
+    "defined",
+    "metrics",
+    "origins_of",
+    "source",
+    "source_names",
+    "sources",
+]
 
-_METRICS, _SYSTEMS = files(__name__).joinpath("metrics"), files(__name__).joinpath("systems")
+_own: list[OwnMetric] = []
 
 
 @cache
 def metrics() -> dict[str, Metric]:
-    """All metrics by name, in the files' order."""
-    return read_metrics(_METRICS)
+    """All metrics by name: the catalogue's in the files' order, then those that the site defined."""
+    return canonical() | {one.name: one.metric for one in _own}
 
 
-@cache
-def source_names() -> tuple[str, ...]:
-    """Of all systems, sorted."""
-    return names(_SYSTEMS)
+def define(own: Iterable[OwnMetric]) -> None:
+    """The site's own metrics, in place of those that were defined before. Of the whole process, as its settings are."""
+    _own[:] = own
+    metrics.cache_clear()
 
 
-@cache
-def source(name: str) -> Source:
-    """One of ``source_names``. Reads no other system's file."""
-    return read_source(_SYSTEMS, name, metrics())
-
-
-def sources() -> dict[str, Source]:
-    """All systems by name. Reads all their files."""
-    return {name: source(name) for name in source_names()}
+def defined() -> tuple[OwnMetric, ...]:
+    """The site's own metrics."""
+    return tuple(_own)
 
 
 def origins_of(name: str) -> list[tuple[Metric, Origin]]:
-    """Everything that one system can report; nothing for a name that is none."""
-    if name not in source_names():
-        return []
-    return [(metrics()[metric], origin) for metric, origins in source(name).metrics.items() for origin in origins]
+    """Everything that one system can report, the site's own metrics included; nothing for a name that is none."""
+    found = source(name).metrics if name in source_names() else {}
+    listed = [(metrics()[metric], origin) for metric, origins in found.items() for origin in origins]
+    return listed + [(metrics()[one.name], origin) for one in _own for origin in one.origins_of(name)]

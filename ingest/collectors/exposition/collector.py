@@ -39,12 +39,13 @@ class ExpositionCollector:
         source = job.catalogue_source()
         self._job, self._target, self._ledger, self._epoch_ns = job, target, context.ledger, context.clock()
         self._workers, self._pages = context.workers, context.pages
-        self._mapper = Mapper(source, dict(target.identity), job.origins())
+        self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
         self._reader = BodyReader(
             target.name,
             target.device,
             self._mapper,
             series_max=job.series_max,
+            kept_max=job.unmapped_series_max,
             sentinels=source.sentinels,
         )
         self._client = HttpClient(

@@ -1,6 +1,5 @@
 """Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from common.units import Seconds
 from ingest.admission.line import Priority
 from ingest.collectors.exposition.relabel import RelabelConfig
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, source, source_names
+from telemetry.catalogue.own import NameRule
 
 
 class _Frozen(BaseModel):
@@ -55,29 +55,16 @@ class Authorization(_Frozen):
         return f"{self.type} {read_secret_text(self.credentials_file)}"
 
 
-class MappingEntry(_Frozen):
+class MappingEntry(NameRule):
     """The name and labels that an exporter outside the catalogue uses for a canonical metric."""
 
-    metric: str = Field(description="Name in the catalogue.")
-    name: str = Field(description="Name in the scrape body; {label} stands for digits.")
-    scale: float = Field(default=1.0, description="Factor to the unit of the metric.")
-    labels: dict[str, str] = Field(default={}, description="Canonical label to text with its own labels in braces.")
-    where: dict[str, str] = Field(default={}, description="Only samples with these label values, separated by |.")
-    sum: bool = Field(default=False, description="Add up samples that become one series.")
-    bit: int | None = Field(default=None, ge=0, le=62, description="Bit of a mask.")
+    metric: str = Field(description="Name in the catalogue, or of `metrics`.")
 
     @field_validator("metric")
     @classmethod
     def _is_known(cls, name: str) -> str:
         if name not in metrics():
             raise ValueError(f"expected a metric of the catalogue, not {name!r}")
-        return name
-
-    @field_validator("name")
-    @classmethod
-    def _digits_end(cls, name: str) -> str:
-        if re.search(r"\}[0-9]*\{", name):  # nobody could say where one number ends and the next begins
-            raise ValueError("expected text other than digits between {label} and {label}")
         return name
 
     def origin(self, source: str) -> tuple[Metric, Origin]:
@@ -115,6 +102,10 @@ class ScrapeConfig(_Frozen):
     basic_auth: BasicAuth | None = None
     authorization: Authorization | None = Field(default=None, description="The header Authorization.")
     mapping: tuple[MappingEntry, ...] = ()
+    unmapped: Literal["drop", "keep"] = Field(
+        default="drop", description="What becomes of series that nothing maps: keep, under their own name."
+    )
+    unmapped_series_max: int = Field(default=1000, gt=0, description="Of one target that are kept.")
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
     decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one body unpacked.")
     series_max: int = Field(default=50_000, gt=0, description="Of one body.")
@@ -125,8 +116,9 @@ class ScrapeConfig(_Frozen):
             raise ValueError("scrape_timeout: expected at most scrape_interval")
         if self.basic_auth and self.authorization:
             raise ValueError("authorization: not together with basic_auth")
-        if self.source not in source_names() and not self.mapping:
-            raise ValueError(f"source: expected one of {', '.join(source_names())}, or entries in mapping")
+        if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
+            known = ", ".join(source_names())
+            raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
         return self
 
     @property

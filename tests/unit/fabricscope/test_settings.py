@@ -9,7 +9,12 @@ from common.documents.yaml_positions import load_with_positions
 from common.errors import ConfigError
 from fabricscope.commands.print_config import settings_text
 from fabricscope.settings import load_settings
+from telemetry import catalogue
 
+OWN = (
+    "{name: serving_queue_requests, kind: gauge, unit: requests, help: Waiting., "
+    "origins: [{source: vllm, name: vllm_waiting}]}"
+)
 GOOD = """\
 global:
   cluster: pod1
@@ -83,6 +88,18 @@ def test_no_file_is_all_defaults():
             "analytics:\n  engine:\n    detection:\n      scored: {node_laod_1m: 1}\n",
             "fabricscope.yaml:4:7: analytics.engine.detection.scored: node_laod_1m: expected metrics of the catalogue",
         ),
+        (
+            "metrics:\n  - " + OWN.replace("serving_queue_requests", "gpu_power_watts") + "\n",
+            "fabricscope.yaml:2:6: metrics.0.name: gpu_power_watts is a metric of the catalogue",
+        ),
+        (
+            f"metrics: [{OWN}, {OWN}]\n",
+            "fabricscope.yaml:1:1: metrics: serving_queue_requests: expected each name once",
+        ),
+        (
+            f"metrics: [{OWN}]\nscrape_configs: [{{job_name: a, source: x, mapping: [{{metric: serving_queue}}]}}]\n",
+            "expected a metric of the catalogue, not 'serving_queue'",
+        ),
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
         ("api: {port: 1}\napi: {port: 2}\n", "fabricscope.yaml:2:1: api is defined twice"),
@@ -128,6 +145,25 @@ def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch, v
     with pytest.raises(ConfigError) as caught:
         load_settings(write(tmp_path, GOOD + "api: {port: 99}\n"))
     assert str(caught.value) == f"environment {variable}: {message}"
+
+
+def test_metrics_of_the_user_s_own_are_known_to_all_sections(tmp_path):
+    used = (
+        "scrape_configs: [{job_name: a, source: vllm}, {job_name: b, source: x, mapping: "
+        "[{metric: serving_queue_requests, name: depth}]}]\n"
+        "analytics: {engine: {detection: {scored: {serving_queue_requests: 3}}}}\n"
+    )
+    settings = load_settings(write(tmp_path, f"metrics: [{OWN}]\n{used}"))
+    by_source, by_mapping = (job.origins() for job in settings.ingest.scrape_configs)
+    assert [(metric.name, origin.name) for metric, origin in by_source] == [("serving_queue_requests", "vllm_waiting")]
+    assert [(metric.name, origin.name) for metric, origin in by_mapping] == [("serving_queue_requests", "depth")]
+    with pytest.raises(ConfigError):
+        load_settings(write(tmp_path, "metrics: []\nnonsense: 1\n"))
+    assert "serving_queue_requests" in catalogue.metrics()  # what is wrong changes nothing
+    with pytest.raises(ConfigError, match=r"scored: serving_queue_requests: expected metrics of the catalogue"):
+        load_settings(write(tmp_path, used))
+    load_settings(None)
+    assert "serving_queue_requests" not in catalogue.metrics()
 
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])

@@ -9,6 +9,7 @@ import pytest
 
 from ingest.config import IngestConfig
 from ingest.once import Outcome, collect_once
+from telemetry.catalogue import OwnMetric, define
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nnode_vendor_secret{a="1"} 1\nnode_vendor_secret{a="2"} 2\n'
 
@@ -58,6 +59,32 @@ async def test_a_target_that_is_collected_once_a_minute_is_tried_at_once(address
     assert batch.values.tolist() == [1.0, 300.0]  # what the GPU is, and its power
     assert found[f"gpu/{answers}"].unmapped == ["node_vendor_secret"]
     assert batch.collection.unmapped == 2
+
+
+async def test_what_nothing_maps_is_kept_when_that_is_asked_for(addresses: tuple[str, str]) -> None:
+    answers, _ = addresses
+    job = {"job_name": "gpu", "source": "dcgm", "static_configs": [{"targets": [answers]}], "unmapped": "keep"}
+    settings = IngestConfig.model_validate({"scrape_configs": [{**job, "unmapped_series_max": 1}]})
+    (found,) = (await outcomes(settings)).values()
+    assert found.batch is not None
+    kept = [key for key in found.batch.table.keys if key.startswith("node_vendor")]
+    assert (kept, found.batch.collection.unmapped) == (['node_vendor_secret{a="1",device="127.0.0.1"}'], 1)
+    assert found.unmapped == ["node_vendor_secret"]
+
+
+async def test_a_metric_of_the_user_s_own_is_collected_from_a_source_of_its_own(addresses: tuple[str, str]) -> None:
+    answers, _ = addresses
+    origin = {"source": "mine", "name": "node_vendor_secret", "labels": {"part": "{a}"}, "scale": 10}
+    fields = {"name": "vendor_secret_ratio", "kind": "gauge", "unit": "ratio", "labels": ["part"], "help": "A secret."}
+    define([OwnMetric.model_validate({**fields, "origins": [origin]})])
+    job = {"job_name": "own", "source": "mine", "static_configs": [{"targets": [answers]}]}
+    (found,) = (await outcomes(IngestConfig.model_validate({"scrape_configs": [job]}))).values()
+    define(())
+    assert found.batch is not None
+    samples = dict(zip(found.batch.table.keys, found.batch.values.tolist(), strict=True))
+    labels = 'device="127.0.0.1",part='
+    assert samples == {f'vendor_secret_ratio{{{labels}"1"}}': 10.0, f'vendor_secret_ratio{{{labels}"2"}}': 20.0}
+    assert found.unmapped == ["DCGM_FI_DEV_POWER_USAGE"]
 
 
 async def test_one_that_hangs_is_given_up_and_delays_no_other(addresses: tuple[str, str]) -> None:

@@ -73,6 +73,7 @@ class BodyReader:
     """Reads the scrape bodies of one target and remembers their layout.
 
     series_max: sample lines of a body; more is BadInput (``too_many_series``).
+    kept_max:   series of a body under their own name, where the mapper keeps what nothing maps.
     compiled:   False reads in plain Python even if numba is installed.
     """
 
@@ -83,11 +84,12 @@ class BodyReader:
         mapper: SeriesMapper,
         *,
         series_max: int = SERIES_MAX,
+        kept_max: int = 0,
         sentinels: tuple[tuple[float, float], ...] = (),
         compiled: bool = COMPILED,
     ) -> None:
         self._target, self._device, self._mapper = target, device, mapper
-        self._series_max, self._compiled = series_max, compiled
+        self._series_max, self._kept_max, self._compiled = series_max, kept_max, compiled
         self._sentinels = np.array(sentinels, dtype=np.float64).reshape(-1, 2)
         self._finish: Callable[..., tuple[int, int, int]] = scan_numba.finish if compiled else scan_plain.finish
         self.forget()
@@ -154,7 +156,7 @@ class BodyReader:
         self._parse_unknown(body, rows, openmetrics)
         spans = Spans(*(np.ascontiguousarray(rows[:, column]) for column in range(7)))
         template = build_template(body, spans, openmetrics=openmetrics)
-        layout = build_layout(template, spans, self._entries, self._target, self._device)
+        layout = build_layout(template, spans, self._entries, self._target, self._device, self._kept_max)
         tokens = self._match(template, body, self._series_max)
         if tokens is None:  # it has what is not compared, as a very long number
             tokens = _tokens(body, spans)

@@ -34,19 +34,32 @@ class Layout:
 
 
 def build_layout(
-    template: BodyTemplate, spans: Spans, entries: Sequence[tuple[Entry, ...]], target: str, device: str
+    template: BodyTemplate,
+    spans: Spans,
+    entries: Sequence[tuple[Entry, ...]],
+    target: str,
+    device: str,
+    kept_max: int = 0,
 ) -> Layout:
-    """The layout of a body whose lines are all known; ``entries`` by series."""
+    """The layout of a body whose lines are all known, with at most ``kept_max`` series that keep their own name.
+
+    entries: by series.
+    """
     has_time = spans.time >= 0
     value_token = np.arange(len(has_time)) + np.cumsum(has_time) - has_time
     rows: dict[str, int] = {}
     parts: list[list[tuple[int, Entry]]] = []
     times: list[int] = []
     added: set[tuple[str, str]] = set()
-    duplicates = unmapped = 0
+    duplicates = unmapped = kept = 0
     for series, token, timed in zip(spans.series.tolist(), value_token.tolist(), has_time.tolist(), strict=True):
         unmapped += not entries[series]
         for entry in entries[series]:
+            if entry.kept and entry.key not in rows:
+                if kept == kept_max:
+                    unmapped += 1
+                    continue
+                kept += 1
             row = rows.setdefault(entry.key, len(rows))
             if row == len(parts):
                 parts.append([(token, entry)])

@@ -11,10 +11,12 @@ from functools import lru_cache
 
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from ingest.collectors.name_index import NameIndex
-from telemetry.catalogue import Kind, Metric, Origin, Source
+from telemetry.catalogue import Kind, Metric, Origin, Source, metrics
+from telemetry.catalogue.own import is_written
 from telemetry.series import series_key
 
 UNMAPPED_MAX = 10_000  # of one target: ten times those of the largest page seen
+_WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
@@ -26,6 +28,7 @@ class Entry:
     maximum at which a saturating counter stays, NaN for other counters.
     adds: whether parts of several source series add up; else the first series of the body counts.
     part: the source series, of one that adds: a body that has it twice has it once too often.
+    kept: a series that nothing maps, under its own name.
     """
 
     key: str
@@ -36,6 +39,7 @@ class Entry:
     saturated: float
     adds: bool
     part: str = ""
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,18 @@ class Mapper:
     unmapped: names of which no series was mapped when it was new, up to ``UNMAPPED_MAX``.
     identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
     origins:  the catalogue's entries for the source, and the job's own.
+    keep:     whether series that nothing maps are series under their own name.
     """
 
-    def __init__(self, source: Source, identity: Mapping[str, str], origins: Sequence[tuple[Metric, Origin]]) -> None:
-        self._source, self._identity = source, dict(identity)
+    def __init__(
+        self,
+        source: Source,
+        identity: Mapping[str, str],
+        origins: Sequence[tuple[Metric, Origin]],
+        *,
+        keep: bool = False,
+    ) -> None:
+        self._source, self._identity, self._keep = source, dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
         self._rules = NameIndex[_Rule]()
@@ -76,7 +88,15 @@ class Mapper:
         mapped = [entry for entry in entries if entry is not None]
         if not mapped and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(name)
-        return mapped
+        return self._kept(name, labels) if not mapped and self._keep else mapped
+
+    def _kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
+        """The series itself; not where its name means something else, or where stores of before could not hold it."""
+        if name in metrics() or is_written(name) or not all(map(_WORD.fullmatch, (name.replace(":", "_"), *labels))):
+            return []
+        own = {f"exported_{label}" if label in self._identity else label: text for label, text in labels.items()}
+        key = series_key(name, {label: text for label, text in own.items() if text} | self._identity)
+        return [Entry(key, 1.0, PLAIN, -math.inf, math.inf, math.nan, adds=False, kept=True)]
 
     def _with_parts(self, labels: Mapping[str, str]) -> dict[str, str]:
         all_labels = dict(labels)

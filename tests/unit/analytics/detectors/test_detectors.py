@@ -6,6 +6,7 @@ import pytest
 
 from analytics.config import DetectionConfig
 from analytics.detectors.gpu.xid_codes import classify
+from telemetry.catalogue import OwnMetric, define
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, judged, port_key
@@ -178,6 +179,17 @@ def test_a_site_names_the_metrics_that_are_scored() -> None:
     kinds = {output.kind for output in judged([load], rows, config=chosen) if isinstance(output, Finding)}
     assert kinds == {FindingKind.DEVIATION}
     assert not judged([load], rows)
+
+
+def test_a_metric_of_the_site_s_own_is_scored_when_that_is_asked_for() -> None:
+    fields = {"name": "serving_first_token_seconds", "kind": "gauge", "unit": "seconds", "help": "To the first token."}
+    define([OwnMetric.model_validate({**fields, "origins": [{"source": "vllm", "name": "ttft"}]})])
+    rows = gauges(*[0.2, 0.21] * 20, 4.0, 4.0)
+    chosen = CONFIG.model_copy(update={"detection": DetectionConfig(scored={"serving_first_token_seconds": 0.1})})
+    series = series_key("serving_first_token_seconds", {"device": "node1"})
+    (found,) = [one for one in judged([series], rows, config=chosen) if isinstance(one, Finding)]
+    define(())
+    assert (found.kind, found.evidence[0].unit, found.evidence[0].value) == (FindingKind.DEVIATION, "seconds", 4.0)
 
 
 def test_the_evidence_of_lost_sessions_counts_what_is_left_and_names_the_peers() -> None:

@@ -116,6 +116,34 @@ def test_a_weight_that_is_no_number_makes_no_series(size: str | None) -> None:
     assert mapper(metric(), {"weight": "size"}, {}).map("raw", labels) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("raw", {}, [key()]),  # what is mapped is not kept beside it
+        ("vendor_x", {}, ['vendor_x{device="node1",rack="r1"}']),
+        ("job:rate5m", {"le": "+Inf"}, ['job:rate5m{device="node1",le="+Inf",rack="r1"}']),
+        # labels of the target win, and the source's stand beside them, as in Prometheus
+        ("vendor_x", {"device": "eth0"}, ['vendor_x{device="node1",exported_device="eth0",rack="r1"}']),
+        ("vendor_x", {"a": ""}, ['vendor_x{device="node1",rack="r1"}']),
+        # a name that means something else, and names that older stores cannot hold
+        ("gpu_power_watts", {}, []),
+        ("up", {}, []),
+        ("fabricscope_incident", {}, []),
+        ("vendor.x", {}, []),
+        ("vendor_x", {"a.b": "1"}, []),
+    ],
+)
+def test_what_nothing_maps_is_kept_under_its_own_name(name: str, labels: dict[str, str], expected: list[str]) -> None:
+    origins = [(metric(), Origin("test", "raw"))]
+    keeping = Mapper(Source("test", ""), {"device": "node1", "rack": "r1"}, origins, keep=True)
+    found = keeping.map(name, labels)
+    assert [entry.key for entry in found] == expected
+    assert [entry.kept for entry in found] == [name != "raw" for _ in expected]
+    assert keeping.unmapped == set() if name == "raw" else {name}
+    dropping = Mapper(Source("test", ""), {"device": "node1", "rack": "r1"}, origins)
+    assert [entry.key for entry in dropping.map(name, labels)] == (expected if name == "raw" else [])
+
+
 def test_one_name_may_feed_several_metrics_in_the_order_of_the_catalogue() -> None:
     origins = [(metric(), Origin("test", "raw", bit=bit)) for bit in (2, 0, 1)]
     several = Mapper(Source("test", ""), {"device": "node1"}, origins)

@@ -98,6 +98,12 @@ def test_one_series_may_feed_several_rows_and_several_series_one() -> None:
     assert found.scale.tolist() == [2.0, 1.0, 1.0, 1.0]
 
 
+def test_of_series_under_their_own_name_only_so_many_are_kept() -> None:
+    kept = [(entry(f"m{n}{{}}", kept=True),) for n in range(3)]
+    found = build_layout(build_template(BODY, SPANS, openmetrics=False), SPANS, kept, "job/a:1", "node1", 2)
+    assert (found.table.keys, found.unmapped, found.duplicates) == (("m0{}", "m1{}"), 1, 0)
+
+
 def test_a_second_series_of_one_row_is_a_duplicate_unless_it_is_information() -> None:
     assert layout([(entry("m{}"),), (entry("m{}"),), (entry("m{}"),)]).duplicates == 2
     info = entry("m_info{}", bit=CONSTANT)
