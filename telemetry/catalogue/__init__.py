@@ -29,11 +29,12 @@ A site may ``define`` metrics of its own beside them.
 from collections.abc import Iterable
 from functools import cache
 
-from telemetry.catalogue.entries import Kind, Metric, Origin, Source
+from telemetry.catalogue.entries import Ignored, Kind, Metric, Origin, Source
 from telemetry.catalogue.known import canonical, source, source_names, sources
 from telemetry.catalogue.own import OwnMetric
 
 __all__ = [
+    "Ignored",
     "Kind",
     "Metric",
     "Origin",

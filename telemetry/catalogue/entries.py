@@ -27,7 +27,8 @@ class Origin:
     states: texts to values, for a source that sends words.
     bit:    the value is a bit mask, and this bit of it the canonical value.
     sum:    samples that become one canonical series add up.
-    weight: a label of the source whose number also multiplies the value (the upper end of a bucket).
+    weight: a label of the source whose number also multiplies the value (the upper end of a bucket), or whose word does
+            by ``states``: of one series for each word, of which one is 1, the sum is the state.
 
     In ``name`` a label in braces matches digits: ``node_ethtool_rx_prio{priority}_pause``. A label with empty text is
     left out.
@@ -78,18 +79,32 @@ class Metric:
 
 
 @dataclass(frozen=True, slots=True)
+class Ignored:
+    """Names that a system sends and the catalogue leaves out. They are no news to whoever reads what is not mapped.
+
+    names: as in a shell, ``go_*``. Of a name that is mapped by its labels: its other series.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    names: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A system: how it is collected, how it names devices, ports, GPUs and other objects, what it calls each metric.
 
     formats:   how it hands out its values; each is a folder of ``ingest/collectors/``.
     labels:    canonical label -> texts with the source's labels in braces; the first one whose labels are all present
                is used. An empty text at the end: the label may be absent. A canonical label without a rule is taken
-               from the source's label of the same name. ``device`` never comes from here: it is configuration.
+               from the source's label of the same name. ``device`` is configuration, but for a system that speaks for
+               others (a fabric manager): where its rule for it applies, the series is about the device named there.
     extra:     labels that are added to every series whose sample carries them.
     parts:     source label -> pattern; its named groups become labels of the source.
     sentinels: closed ranges of values that mean "no value".
     pages:     real payloads in ``tests/data/samples`` by which its names are tested -> the gNMI path that one answers,
                "" where that stands in it; ``docs/sources.md`` shows how much of them is read.
+    ignored:   what it sends and the catalogue leaves out, and why.
     metrics:   canonical metric -> its names here; the first one of a body or message that gives a series counts.
     """
 
@@ -102,4 +117,5 @@ class Source:
     parts: dict[str, str] = field(default_factory=dict)
     sentinels: tuple[tuple[float, float], ...] = ()
     pages: dict[str, str] = field(default_factory=dict)
+    ignored: tuple[Ignored, ...] = ()
     metrics: dict[str, tuple[Origin, ...]] = field(default_factory=dict)

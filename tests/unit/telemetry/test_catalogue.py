@@ -69,6 +69,8 @@ def test_one_metric_in_two_files_is_refused(tmp_path: Path) -> None:
         ("help: h\nformats: [gnmi]\nmetrics: {m: [x]}", "{}: m: expected keys with values, not 'x'"),
         ("help: h\nformats: [gnmi]\nmetrics: {m: [{scale: 2}]}", "{}: metrics.m.0.name: "),
         ("help: h\nformats: [gnmi]\nmetrics: {m: [{name: x, scales: 2}]}", "{}: metrics.m.0.scales: "),
+        ("help: h\nignored: [{names: [x]}]", "{}: ignored.0.why: "),
+        ("help: h\nignored: [{names: x, why: y}]", "{}: ignored.0.names: "),
         ("help: h\nformats: [gnmi]\nmetrics:\n  m: []\n  m: []", "{}: line 4: m stands twice"),
     ],
 )

@@ -3,6 +3,7 @@
 The catalogue lists the names of a source (``Origin``) and its label rules (``Source``); a scrape job may add origins.
 """
 
+import fnmatch
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from telemetry.series import series_key
 
 UNMAPPED_MAX = 10_000  # of one target: ten times those of the largest page seen
 _WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_NOTHING = r"(?!)"
 _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
@@ -53,7 +55,8 @@ class _Rule:
 class Mapper:
     """Maps the series of one source for one target.
 
-    unmapped: names of which no series was mapped when it was new, up to ``UNMAPPED_MAX``.
+    unmapped: names of which a series was not mapped when it was new, up to ``UNMAPPED_MAX``, without those that the
+              catalogue leaves out on purpose.
     identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
     origins:  the catalogue's entries for the source, and the job's own.
     keep:     whether series that nothing maps are series under their own name.
@@ -70,6 +73,8 @@ class Mapper:
         self._source, self._identity, self._keep = source, dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
+        left_out = [fnmatch.translate(name) for each in source.ignored for name in each.names]
+        self._left_out = re.compile("|".join(left_out) if left_out else _NOTHING)
         self._rules = NameIndex[_Rule]()
         for metric, origin in origins:
             where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
@@ -86,7 +91,7 @@ class Mapper:
                 found.append((rule, {**labels, **matched.groupdict()}))
         entries = (self._entry(rule, self._with_parts(given), name) for rule, given in found)
         mapped = [entry for entry in entries if entry is not None]
-        if not mapped and len(self.unmapped) < UNMAPPED_MAX:
+        if not mapped and len(self.unmapped) < UNMAPPED_MAX and not self._left_out.match(name):
             self.unmapped.add(name)
         return self._kept(name, labels) if not mapped and self._keep else mapped
 
@@ -113,7 +118,7 @@ class Mapper:
         canonical = self._labels(metric, origin, labels)
         scale = origin.scale
         if origin.weight:
-            scale *= _finite(labels.get(origin.weight, ""))
+            scale *= _weight(origin.states, labels.get(origin.weight, ""))
         if canonical is None or not math.isfinite(scale):
             return None
         bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
@@ -142,7 +147,12 @@ class Mapper:
             text = _fill(template, labels)
             if text and label not in self._identity:
                 canonical[label] = text
-        return canonical | self._identity
+        return canonical | self._identity | self._owner(labels)
+
+    def _owner(self, labels: Mapping[str, str]) -> dict[str, str]:
+        """The device that a series names, of a source that speaks for others; nothing for the target's own."""
+        texts = (_fill(text, labels) for text in self._source.labels.get("device", ()))
+        return next(({"device": text} for text in texts if text), {})
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:
@@ -167,7 +177,10 @@ def _pieces(text: str) -> tuple[str, ...]:
     return tuple(_BRACES.split(text))
 
 
-def _finite(text: str) -> float:
+def _weight(states: Mapping[str, float], text: str) -> float:
+    """What a word or a number in a label multiplies by; NaN for a text that is neither."""
+    if states:
+        return states.get(text, math.nan)
     try:
         return float(text)
     except ValueError:

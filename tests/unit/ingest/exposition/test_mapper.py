@@ -7,7 +7,7 @@ import pytest
 
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
-from telemetry.catalogue import Kind, Metric, Origin, Source
+from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source
 from telemetry.series import series_key
 
 
@@ -30,6 +30,8 @@ def key(**labels: str) -> str:
 
 
 ANY_GPU, PORT = {"labels": {"gpu": ("{a}", "{b}")}}, {"parts": {"dev": "(?P<port>.+):1"}}
+SPEAKS = {"labels": {"device": ("{guid}",)}}
+WORDS = {"weight": "status", "states": {"OK": 1, "ERROR": 0}}
 WEIGHTED = {"weight": "size", "scale": 2.0}
 
 
@@ -53,6 +55,10 @@ WEIGHTED = {"weight": "size", "scale": 2.0}
         (metric("gpu"), {"labels": {"gpu": "{a}/{b}"}}, {"a": "1"}, {}, []),
         # identity overrides what the exporter sends
         (metric("rack"), {}, {"rack": "r9", "device": "x"}, {}, [key()]),
+        # a source that speaks for other devices: what it does not name is the target's own
+        (metric(), {}, {"guid": "0x5"}, SPEAKS, [series_key("test_metric", {"device": "0x5", "rack": "r1"})]),
+        (metric(), {}, {"guid": ""}, SPEAKS, [key()]),
+        (metric(), {}, {"device": "x"}, SPEAKS, [key()]),
         # parts of a label become labels
         (metric("port"), {}, {"dev": "mlx5_0:1"}, PORT, [key(port="mlx5_0")]),
         (metric("port"), {}, {"dev": "mlx5_0:2"}, PORT, []),
@@ -102,6 +108,9 @@ def test_digits_in_a_name_are_a_label(pattern: str, name: str, expected: list[st
         (metric(saturates=8), {"scale": 4.0}, {}, (4.0, PLAIN, -math.inf, math.inf, 1020.0, False)),
         # the weight of a bucket multiplies
         (metric(), WEIGHTED, {"size": "512"}, (1024.0, PLAIN, -math.inf, math.inf, math.nan, False)),
+        # and so does the number that a word stands for
+        (metric(), WORDS, {"status": "OK"}, (1.0, PLAIN, -math.inf, math.inf, math.nan, False)),
+        (metric(), WORDS, {"status": "ERROR"}, (0.0, PLAIN, -math.inf, math.inf, math.nan, False)),
     ],
 )  # fmt: skip
 def test_values(of: Metric, origin: Options, labels: dict[str, str], expected: tuple[Any, ...]) -> None:
@@ -142,6 +151,20 @@ def test_what_nothing_maps_is_kept_under_its_own_name(name: str, labels: dict[st
     assert keeping.unmapped == set() if name == "raw" else {name}
     dropping = Mapper(Source("test", ""), {"device": "node1", "rack": "r1"}, origins)
     assert [entry.key for entry in dropping.map(name, labels)] == (expected if name == "raw" else [])
+
+
+@pytest.mark.parametrize("labels", [{}, {"status": ""}, {"status": "on fire"}, {"status": "1"}])
+def test_a_word_that_stands_for_nothing_makes_no_series(labels: dict[str, str]) -> None:
+    assert mapper(metric(), WORDS, {}).map("raw", labels) == []
+
+
+def test_what_is_left_out_on_purpose_is_not_among_the_names_that_are_not_mapped() -> None:
+    left_out = (Ignored(("go_*", "raw"), "of no use"), Ignored(("m[ae]x",), "a limit"))
+    found = mapper(metric(), {"where": {"op": "read"}}, {"ignored": left_out})
+    assert found.map("raw", {"op": "read"}) != []
+    for name in ("raw", "go_threads", "max", "mox", "go", "a_go_b"):
+        assert found.map(name, {"op": "write"}) == []
+    assert found.unmapped == {"mox", "go", "a_go_b"}
 
 
 def test_one_name_may_feed_several_metrics_in_the_order_of_the_catalogue() -> None:
