@@ -1,0 +1,414 @@
+"""Series of exporters of which no page is at hand that may be kept here, in the form that their projects document."""
+
+import pytest
+
+from common.units import NS_PER_S
+from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
+from ingest.collectors.exposition.decode.mapping import Mapper
+from telemetry.catalogue import origins_of, source
+from telemetry.series import series_key
+
+NOW_NS = 1_760_000_000 * NS_PER_S
+
+
+def canonical(system: str, body: str, compiled: bool = COMPILED) -> dict[str, float]:
+    found = source(system)
+    mapper = Mapper(found, {"device": "node1"}, origins_of(system))
+    reader = BodyReader("job/a:1", "node1", mapper, sentinels=found.sentinels, compiled=compiled)
+    read = reader.read(body.encode(), NOW_NS)
+    return {read.table.keys[row]: value for row, value in zip(read.series, read.values.tolist(), strict=True)}
+
+
+def key(metric: str, device: str = "node1", **labels: str) -> str:
+    return series_key(metric, {"device": device, **labels})
+
+
+RDMA = 'device="mlx5_0",netdev="ens1",port="1"'
+OSD = {"fs": "ceph", "side": "server", "system": "ceph", "target": "osd.3"}
+MINIO = {"fs": "minio", "side": "server", "system": "minio"}
+WEKA = {"fs": "w1", "side": "server", "system": "weka", "target": "weka-3/NodeId<61>"}
+WEKA_LABELS = 'cluster="w1",host_name="weka-3",host_role="server",node_id="NodeId<61>",node_role="FRONTEND"'
+VLLM, LLM = 'engine="0",model_name="m"', {"engine": "0", "model": "m"}
+LINES = [
+    # NICs of Broadcom, by ethtool: node_exporter spells rx and tx out where they stand alone
+    (
+        "node_exporter",
+        'node_ethtool_received_pfc_ena_frames_pri3{device="p1"} 7',
+        key("nic_pfc_pause_frames_total", port="p1", priority="3", direction="rx"),
+        7.0,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_pfc_pri3_received_duration_us{device="p1"} 2500000',
+        key("nic_pfc_pause_seconds_total", port="p1", priority="3", direction="rx"),
+        2.5,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_pfc_pri5_transmitted_transitions{device="p1"} 4',
+        key("nic_pfc_transitions_total", port="p1", priority="5", direction="tx"),
+        4.0,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_pfc_pri5_tx_transitions{device="p1"} 4',
+        key("nic_pfc_transitions_total", port="p1", priority="5", direction="tx"),
+        4.0,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_received_fec_uncorrectable_blocks{device="p1"} 2',
+        key("nic_fec_codewords_total", port="p1", outcome="uncorrectable"),
+        2.0,
+    ),
+    # NICs of NVIDIA
+    (
+        "node_exporter",
+        'node_ethtool_outbound_pci_stalled_wr_events{device="p1"} 9',
+        key("nic_pcie_stalled_seconds_total", port="p1", op="wr"),
+        9.0,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_received_err_lane_2_phy{device="p1"} 5',
+        key("nic_lane_errors_total", port="p1", lane="2"),
+        5.0,
+    ),
+    (
+        "node_exporter",
+        'node_ethtool_received_global_pause_duration{device="p1"} 3000000',
+        key("nic_pause_seconds_total", port="p1", direction="rx"),
+        3.0,
+    ),
+    (
+        "node_exporter",
+        'node_infiniband_req_cqes_errors_total{device="mlx5_0",port="1"} 3',
+        key("rdma_errors_total", port="mlx5_0", kind="requester_cqe"),
+        3.0,
+    ),
+    # rdma_exporter: seconds, microseconds, queue pairs
+    (
+        "rdma_exporter",
+        f'rdma_pcie_outbound_stalled_seconds_total{{{RDMA},op="rd"}} 13',
+        key("nic_pcie_stalled_seconds_total", port="mlx5_0", op="rd"),
+        13.0,
+    ),
+    (
+        "rdma_exporter",
+        f'rdma_netdev_global_pause_duration_total{{{RDMA},direction="tx"}} 4000000',
+        key("nic_pause_seconds_total", port="mlx5_0", direction="tx"),
+        4.0,
+    ),
+    (
+        "rdma_exporter",
+        f'rdma_netdev_vport_rdma_bytes_total{{{RDMA},direction="rx",traffic="unicast"}} 8',
+        key("nic_rdma_bytes_total", port="mlx5_0", direction="rx", cast="unicast"),
+        8.0,
+    ),
+    (
+        "rdma_exporter",
+        'rdma_qp_out_of_buffer_total{device="mlx5_0",port="2",qp_type="RC"} 5',
+        key("rdma_queue_pair_events_total", port="mlx5_0/2", qp_type="RC", kind="out_of_buffer"),
+        5.0,
+    ),
+    (
+        "rdma_exporter",
+        'rdma_qp_scrape_status{device="mlx5_0",port="1",result="overflow"} 1',
+        key("exporter_errors", part="mlx5_0/1", kind="overflow"),
+        1.0,
+    ),
+    # UFM: words of four bytes, percent
+    (
+        "ufm",
+        'PortXmitWaitExtended{node_guid="0x5",port_num="7"} 6',
+        key("ib_port_transmit_wait_ticks_total", "0x5", port="7"),
+        6.0,
+    ),
+    (
+        "ufm",
+        'Normalized_CBW{Node_GUID="0x5",Port_Number="7"} 25',
+        key("ib_port_congested_bandwidth_ratio", "0x5", port="7"),
+        0.25,
+    ),
+    # per-link NVLink, by name and by label, old and new; recoveries
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_BANDWIDTH_L12{UUID="G"} 3',
+        key("gpu_nvlink_combined_bytes_per_second", gpu="G", link="12"),
+        3e6,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_PROF_NVLINK_L4_TX_BYTES{UUID="G"} 3',
+        key("gpu_nvlink_bytes_per_second", gpu="G", link="4", direction="tx"),
+        3.0,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_TX_THROUGHPUT_L4{UUID="G"} 3',
+        key("gpu_nvlink_bytes_per_second", gpu="G", link="4", direction="tx"),
+        3e6,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_REPLAY_ERROR_L0_TOTAL{UUID="G"} 3',
+        key("gpu_nvlink_errors_total", gpu="G", link="0", kind="replay"),
+        3.0,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS{gpu="0",gpu_uuid="G",nvlink="3"} 2',
+        key("gpu_nvlink_recoveries_total", gpu="G", link="3", outcome="successful"),
+        2.0,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_COUNT_FEC_HISTORY_15{UUID="G"} 1',
+        key("gpu_nvlink_fec_codewords_total", gpu="G", bin="15"),
+        1.0,
+    ),
+    # profiling, of an instance too
+    (
+        "dcgm",
+        'DCGM_FI_PROF_PIPE_TENSOR_HMMA_ACTIVE{UUID="G",GPU_I_ID="7",GPU_I_PROFILE="1g.10gb"} 0.5',
+        key("gpu_pipe_active_ratio", gpu="G", pipe="hmma", instance_id="7", instance_profile="1g.10gb"),
+        0.5,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_PROF_NVDEC_UTIL_3_RATIO{UUID="G"} 0.5',
+        key("gpu_media_active_ratio", gpu="G", engine="nvdec", index="3"),
+        0.5,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_ECC_DBE_AGG_SRM{UUID="G"} 1',
+        key(
+            "gpu_ecc_location_errors_total", gpu="G", severity="uncorrectable", persistence="aggregate", location="sram"
+        ),
+        1.0,
+    ),
+    ("dcgm", 'DCGM_FI_DEV_BAR1_USED{UUID="G"} 2', key("gpu_bar1_bytes", gpu="G", kind="used"), 2 * 2**20),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_SLOWDOWN_TEMP{UUID="G"} 87',
+        key("gpu_temperature_limit_celsius", gpu="G", kind="slowdown"),
+        87.0,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVSWITCH_TEMPERATURE_CURRENT{nvswitch="s0"} 40',
+        key("nvswitch_temperature_celsius", nvswitch="s0"),
+        40.0,
+    ),
+    ("dcgm", 'DCGM_FI_DEV_CPU_TEMP_CURRENT{cpu="0"} 40', key("node_temperature_celsius", sensor="cpu0"), 40.0),
+    # AMD: kilobytes, MHz by kind of clock, percent
+    (
+        "amd",
+        'gpu_xgmi_link_rx{gpu_uuid="A",link_index="2"} 3',
+        key("gpu_xgmi_bytes_total", gpu="A", link="2", direction="rx"),
+        3072.0,
+    ),
+    (
+        "amd",
+        'gpu_clock{gpu_uuid="A",clock_type="GPU_CLOCK_TYPE_SYSTEM",clock_index="0"} 1533',
+        key("gpu_sm_clock_hertz", gpu="A"),
+        1.533e9,
+    ),
+    (
+        "amd",
+        'gpu_clock{gpu_uuid="A",clock_type="memory",clock_index="8"} 1292',
+        key("gpu_memory_clock_hertz", gpu="A"),
+        1.292e9,
+    ),
+    (
+        "amd",
+        'gpu_violation_ppt_residency_percentage{gpu_uuid="A"} 25',
+        key("gpu_violation_ratio", gpu="A", reason="power"),
+        0.25,
+    ),
+    (
+        "amd",
+        'gpu_ecc_correct_umc{gpu_uuid="A"} 4',
+        key("gpu_ecc_location_errors_total", gpu="A", severity="correctable", persistence="volatile", location="umc"),
+        4.0,
+    ),
+    # storage
+    ("ceph", 'ceph_osd_op_r_out_bytes{ceph_daemon="osd.3"} 5', key("storage_read_bytes_total", **OSD), 5.0),
+    (
+        "ceph",
+        'ceph_osd_op_w_latency_sum{ceph_daemon="osd.3"} 5',
+        key("storage_operation_duration_seconds_sum", op="write", **OSD),
+        5.0,
+    ),
+    (
+        "ceph",
+        'ceph_osd_commit_latency_ms{ceph_daemon="osd.3"} 5',
+        key("storage_drive_seconds", drive="osd.3", op="commit"),
+        0.005,
+    ),
+    (
+        "ceph",
+        'ceph_pool_rd_bytes{pool_id="2"} 5',
+        key("storage_pool_bytes_total", fs="ceph", system="ceph", pool_name="2", op="read"),
+        5.0,
+    ),
+    ("ceph", "ceph_health_status 1.0", key("storage_severity", system="ceph"), 1.0),
+    (
+        "minio",
+        'minio_s3_traffic_sent_bytes{server="m1:9000",type="s3"} 5',
+        key("storage_read_bytes_total", target="m1:9000", **MINIO),
+        5.0,
+    ),
+    (
+        "minio",
+        'minio_s3_requests_total{server="m1:9000",api="putobject",type="s3"} 5',
+        key("storage_operations_total", target="m1:9000", op="putobject", **MINIO),
+        5.0,
+    ),
+    (
+        "minio",
+        'minio_node_drive_latency_us{server="m1:9000",drive="/d1",api="storage.ReadAll"} 250',
+        key("storage_drive_seconds", drive="m1:9000/d1", op="storage.ReadAll"),
+        250e-6,
+    ),
+    (
+        "minio",
+        'minio_cluster_drive_offline_total{server="m1:9000"} 2',
+        key("storage_drives", system="minio", kind="offline"),
+        2.0,
+    ),
+    (
+        "weka",
+        f'weka_stats{{category="ops",stat="READ_LATENCY",unit="microsecs",{WEKA_LABELS}}} 250',
+        key("storage_latency_seconds", op="read", **WEKA),
+        250e-6,
+    ),
+    (
+        "weka",
+        f'weka_stats{{category="cpu",stat="CPU_UTILIZATION",unit="percent",{WEKA_LABELS}}} 8',
+        key("storage_cpu_ratio", side="server", system="weka", target="weka-3/NodeId<61>"),
+        0.08,
+    ),
+    (
+        "weka",
+        'weka_overview_activity_read_bytespersec{cluster="w1"} 5',
+        key("storage_read_bytes_per_second", fs="w1", side="server", system="weka"),
+        5.0,
+    ),
+    (
+        "vast",
+        'vast_cluster_physical_space_in_use{cluster="v1"} 5',
+        key("storage_used_bytes", fs="v1", side="server", system="vast"),
+        5.0,
+    ),
+    (
+        "vast",
+        'vast_view_read_iops{cluster="v1",path="/a",name="a",guid="g"} 5',
+        key("storage_operations_per_second", fs="/a", side="server", system="vast", op="read"),
+        5.0,
+    ),
+    (
+        "beegfs",
+        'beegfs_target_disk_space_free_bytes{node_id="1",target_id="101"} 5',
+        key("storage_available_bytes", fs="beegfs", side="server", system="beegfs", target="101"),
+        5.0,
+    ),
+    (
+        "beegfs",
+        'beegfs_storage_disk_read_bytes_total{node_id="1",hostname="s1"} 5',
+        key("storage_read_bytes_per_second", fs="beegfs", side="server", system="beegfs", target="s1"),
+        5.0,
+    ),
+    ("gpfs", 'gpfs_state{state="active"} 1', key("storage_up", side="client", system="gpfs"), 1.0),
+    # Slurm: memory in MiB of the older exporters, in bytes of Slurm itself; microseconds
+    (
+        "slurm_exporter",
+        'slurm_node_mem_alloc{node="a048",status="mixed"} 2',
+        key("slurm_node_memory_bytes", "a048", kind="allocated"),
+        2 * 2**20,
+    ),
+    (
+        "slurm_exporter",
+        'slurm_node_memory_alloc_bytes{node="a048"} 2',
+        key("slurm_node_memory_bytes", "a048", kind="allocated"),
+        2.0,
+    ),
+    ("slurm_exporter", "slurm_gpus_alloc 6", key("slurm_gpus", kind="allocated"), 6.0),
+    ("slurm_exporter", "slurm_scheduler_mean_cycle 1500", key("slurm_scheduler_cycle_seconds", kind="mean"), 0.0015),
+    # serving
+    ("vllm", f"vllm:num_requests_waiting{{{VLLM}}} 3.0", key("serving_requests_waiting", **LLM), 3.0),
+    ("vllm", f"vllm:kv_cache_usage_perc{{{VLLM}}} 0.25", key("serving_cache_used_ratio", **LLM), 0.25),
+    ("vllm", f"vllm:time_to_first_token_seconds_sum{{{VLLM}}} 1.5", key("serving_first_token_seconds_sum", **LLM), 1.5),
+    (
+        "vllm",
+        f'vllm:request_success_total{{{VLLM},finished_reason="stop"}} 3.0',
+        key("serving_requests_total", reason="stop", **LLM),
+        3.0,
+    ),
+    # Redfish
+    (
+        "idrac_exporter",
+        'idrac_power_control_consumed_watts{id="0",name="System Power Control"} 166',
+        key("node_power_watts"),
+        166.0,
+    ),
+    (
+        "idrac_exporter",
+        'idrac_power_supply_output_watts{id="1"} 74.5',
+        key("node_psu_watts", sensor="1", direction="tx"),
+        74.5,
+    ),
+    (
+        "idrac_exporter",
+        'idrac_sensors_temperature{id="0",name="Inlet Temp",units="celsius"} 19',
+        key("node_temperature_celsius", sensor="Inlet Temp"),
+        19.0,
+    ),
+    (
+        "idrac_exporter",
+        'idrac_sensors_fan_health{id="0",name="FAN1A",status="OK"} 0',
+        key("node_sensor_severity", sensor="FAN1A", kind="fan"),
+        0.0,
+    ),
+]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("system", "line", "series", "value"), LINES)
+def test_what_a_series_becomes(system: str, line: str, series: str, value: float, compiled: bool) -> None:
+    assert canonical(system, line + "\n", compiled) == {series: pytest.approx(value)}
+
+
+def test_the_bytes_of_an_infiniband_port_have_one_name_and_unit_whoever_counts_them() -> None:
+    """1,000 words of four bytes: two exporters multiply, two do not."""
+    lines = {
+        "infiniband_exporter": 'infiniband_switch_port_receive_data_bytes_total{guid="node1",port="mlx5_0"} 4000',
+        "node_exporter": 'node_infiniband_port_data_received_bytes_total{device="mlx5_0",port="1"} 4000',
+        "rdma_exporter": 'rdma_port_rcv_data_total{device="mlx5_0",port="1"} 1000',
+        "ufm": 'PortRcvDataExtended{node_guid="node1",port_num="mlx5_0"} 1000',
+    }
+    found = [canonical(system, line + "\n") for system, line in lines.items()]
+    assert found == [{key("ib_port_receive_bytes_total", port="mlx5_0"): 4000.0}] * 4
+
+
+@pytest.mark.parametrize(
+    ("phases", "expected"),
+    [
+        ({"Pending": 1}, 1.0),
+        ({"Running": 1}, 2.0),
+        ({"Succeeded": 1}, 3.0),
+        ({"Failed": 1}, 4.0),
+        ({"Unknown": 1}, 5.0),
+    ],
+)
+def test_a_series_for_each_phase_of_a_pod_is_one_state(phases: dict[str, int], expected: float) -> None:
+    labels = 'namespace="n",pod="p",uid="u"'
+    words = ("Failed", "Pending", "Running", "Succeeded", "Unknown")
+    body = "".join(f'kube_pod_status_phase{{{labels},phase="{word}"}} {phases.get(word, 0)}\n' for word in words)
+    assert canonical("kube_state_metrics", body) == {key("k8s_pod_phase", namespace="n", pod="p"): expected}
+
+
+def test_buckets_and_what_is_no_number_of_a_model_are_left_out() -> None:
+    body = f'vllm:time_to_first_token_seconds_bucket{{le="0.1",{VLLM}}} 4\nvllm:prompt_tokens_created{{{VLLM}}} 1.7e9\n'
+    assert canonical("vllm", body) == {}
