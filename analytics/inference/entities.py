@@ -98,7 +98,10 @@ def _metrics_of(index: SeriesIndex) -> dict[str, dict[str, int]]:
 
 
 def _parts_of(index: SeriesIndex, devices: Iterable[str]) -> dict[str, dict[ObjectKind, list[str]]]:
-    """By device: names of the GPUs, ports and storage targets that its own series are about, sorted."""
+    """By device: names of its GPUs, ports and storage targets that its series are about, sorted.
+
+    A target may speak for other devices too, as for the switches of a fabric: their parts are not its own.
+    """
     found: dict[str, dict[ObjectKind, list[str]]] = {name: defaultdict(list) for name in devices}
     columns, size = index.columns, max(1, len(index.objects))
     pairs = np.unique(columns["target"].astype(np.int64) * size + columns["object"])
@@ -109,7 +112,8 @@ def _parts_of(index: SeriesIndex, devices: Iterable[str]) -> dict[str, dict[Obje
     for name, numbers in about.items():
         refs = sorted(parse_object(index.objects.names[number]) for number in numbers)
         for ref in refs:
-            found[name][ref.kind].append(ref.name)
+            if ref.device in ("", name):
+                found[name][ref.kind].append(ref.name)
     return found
 
 

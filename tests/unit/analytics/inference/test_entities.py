@@ -64,6 +64,13 @@ def test_a_switch_all_of_whose_ports_have_sessions_is_a_spine() -> None:
     assert list(infer(registry(("sw1", [port, session])), Topology())) == [Device("sw1", Role.SPINE)]
 
 
+def test_a_host_that_speaks_for_the_ports_of_a_fabric_is_no_switch() -> None:
+    ports = [series_key("ib_port_state", {"device": "0x7c", "port": str(port)}) for port in range(40)]
+    assert list(infer(registry(("mgmt1", ports)), Topology())) == []
+    own = [series_key("ib_port_state", {"device": "sw1", "port": str(port)}) for port in range(40)]
+    assert list(infer(registry(("sw1", own)), Topology())) == [Device("sw1", Role.LEAF)]
+
+
 def test_nothing_is_said_of_a_device_that_sends_nothing_of_its_role() -> None:
     assert list(infer(registry(("x1", [series_key("up", {"device": "x1"})])), Topology())) == []
 
