@@ -45,6 +45,10 @@ class Origin:
     sum: bool = False
     weight: str = ""
 
+    def __hash__(self) -> int:
+        """By name alone: few entries of one system have the same."""
+        return hash((self.source, self.name))
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:

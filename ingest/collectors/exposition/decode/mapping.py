@@ -12,11 +12,12 @@ from functools import lru_cache
 
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from ingest.collectors.name_index import NameIndex
-from telemetry.catalogue import Kind, Metric, Origin, Source, metrics
+from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source, metrics
 from telemetry.catalogue.own import is_written
 from telemetry.series import series_key
 
 UNMAPPED_MAX = 10_000  # of one target: ten times those of the largest page seen
+_JOBS = 64  # that share what was made of their source's names
 _WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _NOTHING = r"(?!)"
 _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
@@ -73,13 +74,8 @@ class Mapper:
         self._source, self._identity, self._keep = source, dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
-        left_out = [fnmatch.translate(name) for each in source.ignored for name in each.names]
-        self._left_out = re.compile("|".join(left_out) if left_out else _NOTHING)
-        self._rules = NameIndex[_Rule]()
-        for metric, origin in origins:
-            where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
-            pattern = _name_pattern(origin.name) if "{" in origin.name else None
-            self._rules.add(origin.name, _Rule(metric, origin, pattern, where))
+        self._left_out = _any_of(source.ignored)
+        self._rules = _index(tuple(origins))
 
     def map(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The canonical series that this one feeds; [] when the catalogue does not know it."""
@@ -153,6 +149,23 @@ class Mapper:
         """The device that a series names, of a source that speaks for others; nothing for the target's own."""
         texts = (_fill(text, labels) for text in self._source.labels.get("device", ()))
         return next(({"device": text} for text in texts if text), {})
+
+
+@lru_cache(maxsize=_JOBS)
+def _index(origins: tuple[tuple[Metric, Origin], ...]) -> NameIndex[_Rule]:
+    """The rules by name, which all targets of a job share: those of node_exporter take 100 KiB."""
+    rules = NameIndex[_Rule]()
+    for metric, origin in origins:
+        where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
+        pattern = _name_pattern(origin.name) if "{" in origin.name else None
+        rules.add(origin.name, _Rule(metric, origin, pattern, where))
+    return rules
+
+
+@lru_cache(maxsize=_JOBS)
+def _any_of(ignored: tuple[Ignored, ...]) -> re.Pattern[str]:
+    names = [fnmatch.translate(name) for each in ignored for name in each.names]
+    return re.compile("|".join(names) if names else _NOTHING)
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:

@@ -1,13 +1,14 @@
 """From names and labels to canonical series, with a source made for it."""
 
 import math
+import tracemalloc
 from typing import Any
 
 import pytest
 
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
-from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source
+from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source, origins_of, source
 from telemetry.series import series_key
 
 
@@ -172,3 +173,14 @@ def test_one_name_may_feed_several_metrics_in_the_order_of_the_catalogue() -> No
     several = Mapper(Source("test", ""), {"device": "node1"}, origins)
     assert [entry.bit for entry in several.map("raw", {})] == [2, 0, 1]
     assert several.map("other", {}) == []
+
+
+def test_targets_of_one_system_share_what_was_made_of_its_names() -> None:
+    """Else the names of node_exporter would take 100 KiB for each of thousands of hosts."""
+    system = source("node_exporter")
+    kept = [Mapper(system, {"device": "node0"}, origins_of("node_exporter"))]
+    tracemalloc.start()
+    kept += [Mapper(system, {"device": f"node{number}"}, origins_of("node_exporter")) for number in range(50)]
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert size / len(kept) < 10_000
