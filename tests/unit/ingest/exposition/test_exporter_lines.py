@@ -233,6 +233,19 @@ LINES = [
         key("gpu_ecc_location_errors_total", gpu="A", severity="correctable", persistence="volatile", location="umc"),
         4.0,
     ),
+    # AMD's NICs: pause frames of all priorities together
+    (
+        "amd",
+        'nic_port_stats_frames_rx_pripause{port_name="p1",port_id="0"} 6',
+        key("nic_pfc_pause_frames_total", port="p1", direction="rx"),
+        6.0,
+    ),
+    (
+        "amd",
+        'rdma_tx_cnp_pkts{rdma_dev_name="rdma0",pcie_bus_id="x"} 6',
+        key("rdma_cnp_sent_total", port="rdma0"),
+        6.0,
+    ),
     # storage
     ("ceph", 'ceph_osd_op_r_out_bytes{ceph_daemon="osd.3"} 5', key("storage_read_bytes_total", **OSD), 5.0),
     (
