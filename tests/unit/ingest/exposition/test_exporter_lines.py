@@ -86,6 +86,31 @@ LINES = [
         key("rdma_errors_total", port="mlx5_0", kind="requester_cqe"),
         3.0,
     ),
+    # hosts: all processors together; a server that does not answer; memory that RDMA holds
+    (
+        "node_exporter",
+        'node_softnet_dropped_total{cpu="0"} 2\nnode_softnet_dropped_total{cpu="1"} 3',
+        key("node_softnet_packets_total", kind="dropped"),
+        5.0,
+    ),
+    (
+        "node_exporter",
+        'node_filesystem_device_error{device="s:/d",device_error="EIO",fstype="nfs4",mountpoint="/data"} 1',
+        key("storage_unreadable", system="nfs4", fs="/data", side="client"),
+        1.0,
+    ),
+    (
+        "node_exporter",
+        "node_memory_Mlocked_bytes 4096",
+        key("node_memory_usage_bytes", kind="locked"),
+        4096.0,
+    ),
+    (
+        "node_exporter",
+        'node_network_info{address="1:2",broadcast="f",device="veth0",duplex="",operstate="up"} 1',
+        key("nic_info", port="veth0", address="1:2"),
+        1.0,
+    ),
     # rdma_exporter: seconds, microseconds, queue pairs
     (
         "rdma_exporter",
