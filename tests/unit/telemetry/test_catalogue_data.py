@@ -4,6 +4,7 @@ import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 import pytest
 
@@ -111,10 +112,7 @@ def test_the_refresh_periods_that_sonic_has_by_default(metric: str, refresh_s: f
 
 def test_dcgm_names_exist_in_dcgm() -> None:
     config = SAMPLES / "dcgm" / "config"
-    with (config / "dcgm_fields_4.6.0.csv").open() as file:
-        known = {row["field_name"] for row in csv.DictReader(file)}
-    with (config / "dcgm_field_renames_4.6.0.csv").open() as file:
-        known |= {row["old_name"] for row in csv.DictReader(file)}
+    known = set(dcgm_fields())
     for file_name in ("default-counters.csv", "dcp-metrics-included.csv", "1.x-compatibility-metrics.csv"):
         known |= set(re.findall(r"^#? ?(\w+) ?,", (config / file_name).read_text(), re.MULTILINE))
     ours = {re.sub(r"\{\w+\}", "0", origin.name) for _, origin in origins_of("dcgm")}
@@ -122,11 +120,37 @@ def test_dcgm_names_exist_in_dcgm() -> None:
     assert ours - known == set()
 
 
-@pytest.mark.parametrize("renamed", ["GPU_TEMP", "POWER_USAGE", "GPU_UTIL", "XID_ERRORS", "ROW_REMAP_FAILURE"])
-def test_both_names_of_a_renamed_field_are_mapped(renamed: str) -> None:
+def dcgm_fields() -> list[str]:
+    """Every name that DCGM 4.6 knows, and every name that it replaced."""
+    config = SAMPLES / "dcgm" / "config"
+    with (config / "dcgm_fields_4.6.0.csv").open() as file:
+        names = [row["field_name"] for row in csv.DictReader(file)]
+    return names + list(dcgm_renames())
+
+
+def dcgm_renames() -> dict[str, str]:
     with (SAMPLES / "dcgm" / "config" / "dcgm_field_renames_4.6.0.csv").open() as file:
-        new = {row["old_name"]: row["new_name"] for row in csv.DictReader(file)}
-    old = f"DCGM_FI_DEV_{renamed}"
-    for origins in source("dcgm").metrics.values():
-        names = {origin.name for origin in origins}
-        assert (old in names) == (new[old] in names)
+        return {row["old_name"]: row["new_name"] for row in csv.DictReader(file)}
+
+
+def dcgm_meanings(name: str) -> set[tuple[str, float, tuple[tuple[str, str], ...], int | None]]:
+    """What the catalogue makes of a name: metrics, with scale, labels and bit."""
+    return {
+        (metric.name, origin.scale, tuple(sorted(origin.labels.items())), origin.bit)
+        for metric, origin in origins_of("dcgm")
+        if re.fullmatch(re.sub(r"\\\{\w+\\\}", "[0-9]+", re.escape(origin.name)), name)
+    }
+
+
+def test_each_field_of_dcgm_is_read_or_left_out_for_a_reason() -> None:
+    left_out = [pattern for ignored in source("dcgm").ignored for pattern in ignored.names]
+    fields = dcgm_fields()
+    both = [any(fnmatchcase(name, pattern) for pattern in left_out) == bool(dcgm_meanings(name)) for name in fields]
+    assert len(fields) == 974
+    assert [name for name, wrong in zip(fields, both, strict=True) if wrong] == []
+
+
+def test_both_names_of_a_renamed_field_mean_the_same() -> None:
+    renames = dcgm_renames()
+    assert renames["DCGM_FI_DEV_POWER_USAGE"] == "DCGM_FI_DEV_BOARD_POWER_WATTS"
+    assert {old: dcgm_meanings(old) for old in renames} == {old: dcgm_meanings(new) for old, new in renames.items()}

@@ -227,6 +227,26 @@ LINES = [
         40.0,
     ),
     ("dcgm", 'DCGM_FI_DEV_CPU_TEMP_CURRENT{cpu="0"} 40', key("node_temperature_celsius", sensor="cpu0"), 40.0),
+    ("dcgm", 'DCGM_FI_DEV_CPU_POWER_LIMIT_WATTS{cpu="1"} 500', key("node_sensor_limit_watts", sensor="cpu1"), 500.0),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVSWITCH_LINK_STATUS{nvlink="3",nvswitch="s0"} -1',
+        key("nvswitch_link_state", nvswitch="s0", link="3"),
+        -1.0,
+    ),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVSWITCH_LINK_FATAL_ERRORS{nvlink="3",nvswitch="s0"} 1',
+        key("nvswitch_link_errors_total", nvswitch="s0", link="3", kind="fatal"),
+        1.0,
+    ),
+    ("dcgm", 'DCGM_FI_DEV_INFOROM_CONFIG_VALID{UUID="G"} 0', key("gpu_inforom_valid", gpu="G"), 0.0),
+    (
+        "dcgm",
+        'DCGM_FI_DEV_NVLINK_GET_STATE{UUID="G",nvlink="17"} 2',
+        key("gpu_nvlink_state", gpu="G", link="17"),
+        2.0,
+    ),
     # AMD: kilobytes, MHz by kind of clock, percent
     (
         "amd",
