@@ -429,6 +429,51 @@ LINES = [
         key("node_sensor_severity", sensor="FAN1A", kind="fan"),
         0.0,
     ),
+    # health in the second bit: OK 1, warning 2, critical 3; a detector that says nothing is no leak
+    (
+        "redfish_exporter",
+        'redfish_chassis_temperature_celsius{chassis_id="C0",resource="temperature",'
+        'sensor="CPU1 Temp",sensor_id="0"} 41',
+        key("node_temperature_celsius", sensor="C0/CPU1 Temp"),
+        41.0,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_fan_rpm{chassis_id="C0",fan="FAN1",fan_id="0",fan_unit="percent"} 45',
+        key("node_fan_ratio", sensor="C0/FAN1"),
+        0.45,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_fan_health{chassis_id="C0",fan="FAN1",fan_id="0",fan_unit="rpm"} 1',
+        key("node_sensor_alarm", sensor="C0/FAN1", kind="fan"),
+        0.0,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_fan_health{chassis_id="C0",fan="FAN1",fan_id="0",fan_unit="rpm"} 3',
+        key("node_sensor_alarm", sensor="C0/FAN1", kind="fan"),
+        1.0,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_leak_detector_state{chassis_id="C0",leak_detector_id="L1"} 2',
+        key("node_sensor_alarm", sensor="C0/L1", kind="leak"),
+        1.0,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_leak_detector_state{chassis_id="C0",leak_detector_id="L1"} 5',
+        key("node_sensor_alarm", sensor="C0/L1", kind="leak"),
+        0.0,
+    ),
+    (
+        "redfish_exporter",
+        'redfish_chassis_power_powersupply_power_input_watts{chassis_id="C0",'
+        'power_supply="HpeServerPowerSupply",power_supply_id="1"} 900',
+        key("node_psu_watts", sensor="C0/1", direction="rx"),
+        900.0,
+    ),
 ]
 
 
