@@ -95,10 +95,11 @@ def _text(cell: str) -> Text:
 
 
 def _caption(found: Sequence[Outcome]) -> str | None:
-    """What the catalogue does not know of all pages together."""
+    """What the catalogue does not know of all pages together; of other series it says why it leaves them out."""
     names = sorted({name for each in found for name in each.unmapped})
     if not names:
-        return None
+        left_out = any(each.batch is not None and each.batch.collection.unmapped for each in found)
+        return "what is not mapped is left out on purpose: docs/sources.md says why" if left_out else None
     such = printable(", ".join(names[:_NAMES_SHOWN]))
     return f"{len(names)} names are not mapped, such as {such}: `--output json` lists them"
 

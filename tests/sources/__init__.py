@@ -23,11 +23,15 @@ _PLACE = re.compile(r"\{\w+\}")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """series: of a page. mapped: those that become a series of the catalogue. names: of the system that it holds."""
+    """series: of a page. mapped: those that become a series of the catalogue. names: of the system that it holds.
+
+    left_out: series that the catalogue leaves out for a reason.
+    """
 
     series: int
     mapped: int
     names: frozenset[str] = field(default=frozenset())
+    left_out: int = 0
 
 
 def read_page(system: Source, page: str) -> Reading:
@@ -40,10 +44,11 @@ def _exposition(system: Source, page: Path) -> Reading:
     mapper = Mapper(system, {"device": "node1"}, origins_of(system.name))
     lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
     found = [line for line in lines if line is not None]
-    mapped = sum(bool(mapper.map(line.name, line.labels)) for line in found)
+    unread = [line.name for line in found if not mapper.map(line.name, line.labels)]
+    left_out = sum(name not in mapper.unmapped for name in unread)
     sent = {line.name for line in found}
     names = {origin.name for _, origin in origins_of(system.name) if any(map(_pattern(origin.name).fullmatch, sent))}
-    return Reading(len(found), mapped, frozenset(names))
+    return Reading(len(found), len(found) - len(unread), frozenset(names), left_out)
 
 
 def _pattern(name: str) -> re.Pattern[str]:

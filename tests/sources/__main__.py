@@ -13,8 +13,9 @@ Written by `make docs` from `telemetry/catalogue/systems/`: what can be collecte
 [scrape job](collectors/exposition.md), `gnmi` a [subscription](collectors/gnmi.md).
 
 How much is read was counted on real payloads, which `tests/data/samples/SOURCES.md` names with their licences: series
-of the page, and of these the series that the catalogue maps. Of a name, *seen* means that such a page holds it, and
-*stated* that it is known from the system's documents or code alone.
+of the page, of these the series that the catalogue maps, and those that it leaves out on purpose, for the reason that
+stands with the system. Of a name, *seen* means that such a page holds it, and *stated* that it is known from the
+system's documents or code alone.
 """
 
 
@@ -28,15 +29,16 @@ def document() -> str:
 
 
 def _overview(readings: dict[str, dict[str, Reading]]) -> Iterator[str]:
-    yield "| system | what | collected as | names | series of its pages that are mapped |"
-    yield "|---|---|---|---|---|"
+    yield "| system | what | collected as | names | series of its pages that are mapped | left out |"
+    yield "|---|---|---|---|---|---|"
     for name, system in sources().items():
         names = len({origin.name for _, origin in origins_of(name)})
         pages = readings[name].values()
         read = f"{sum(page.mapped for page in pages)} of {sum(page.series for page in pages)}" if pages else "no page"
+        left_out = sum(page.left_out for page in pages) if pages else ""
         formats = ", ".join(system.formats) if names else f"{', '.join(system.formats)}: not yet"
         link = f"[{name}](#{name})" if names else name
-        yield f"| {link} | {_cell(system.help)} | {formats} | {names} | {read} |"
+        yield f"| {link} | {_cell(system.help)} | {formats} | {names} | {read} | {left_out} |"
     yield ""
 
 
@@ -45,8 +47,13 @@ def _system(system: Source, readings: dict[str, Reading]) -> Iterator[str]:
         return
     yield f"## {system.name}\n\n{system.help}\n"
     if readings:
-        yield "| page | series | mapped |\n|---|---|---|"
-        yield from (f"| `{page}` | {read.series} | {read.mapped} |" for page, read in readings.items())
+        yield "| page | series | mapped | left out |\n|---|---|---|---|"
+        for page, read in readings.items():
+            yield f"| `{page}` | {read.series} | {read.mapped} | {read.left_out} |"
+        yield ""
+    if system.ignored:
+        yield "Left out:\n"
+        yield from (f"- {', '.join(f'`{name}`' for name in each.names)}: {each.why}" for each in system.ignored)
         yield ""
     seen = frozenset[str]().union(*(read.names for read in readings.values()))
     yield "| name | metric | unit | status |\n|---|---|---|---|"

@@ -22,11 +22,20 @@ def test_every_system_is_in_the_overview_and_every_page_in_its_table() -> None:
     assert {f"`{page}`" for system in sources().values() for page in system.pages} <= set(first)
 
 
-def test_only_what_is_mapped_counts_as_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = ('DCGM_FI_DEV_GPU_TEMP{UUID="G"} 40', "# HELP x", 'DCGM_FI_DEV_GPU_TEMP{gpu="1"} 41', "novelty 1", "")
+def test_only_what_is_mapped_counts_as_mapped_and_what_has_a_reason_as_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (
+        'DCGM_FI_DEV_GPU_TEMP{UUID="G"} 40',
+        "# HELP x",
+        'DCGM_FI_DEV_GPU_TEMP{gpu="1"} 41',
+        "novelty 1",
+        "go_threads 9",
+        "",
+    )
     (tmp_path / "page.prom").write_text("\n".join(lines))
     monkeypatch.setattr("tests.sources.SAMPLES", tmp_path)
-    assert read_page(sources()["dcgm"], "page.prom") == Reading(3, 1, frozenset({"DCGM_FI_DEV_GPU_TEMP"}))
+    assert read_page(sources()["dcgm"], "page.prom") == Reading(4, 1, frozenset({"DCGM_FI_DEV_GPU_TEMP"}), 1)
 
 
 def test_paths_of_a_switch_count_as_series() -> None:
