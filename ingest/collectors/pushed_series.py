@@ -203,7 +203,7 @@ class PushedSeries:
             return nobody, number, []
         name = f"{self._name}/{address or device}"
         target = self._targets.get(name) or _Target(name, device, self._epoch_ns)
-        entries = self._mapper(number, target, identity).map(metric, _of_source(labels))
+        entries = self._mapper(number, target, identity).map(metric, _of_source(labels)) or []
         if entries and name not in self._targets:
             if len(self._targets) >= self._targets_max:
                 return None

@@ -43,7 +43,7 @@ def test_it_is_a_metric_of_a_device_with_origins_by_source() -> None:
 
 
 def test_a_counter_is_never_below_zero() -> None:
-    assert own(name="serving_tokens_total", kind="counter", unit="tokens").metric.minimum == 0.0
+    assert own(name="site_tokens_total", kind="counter", unit="tokens").metric.minimum == 0.0
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_counter_is_never_below_zero() -> None:
         ({"name": "fabricscope_x"}, "fabricscope_x is a name that Fabricscope writes itself"),
         ({"name": "time-to-token"}, "String should match pattern"),
         ({"name": "serving_tokens", "kind": "counter"}, "serving_tokens: expected a name that ends in _total"),
-        ({"name": "serving_tokens_total"}, "serving_tokens_total: expected a name that ends in _total, _sum or _count"),
+        ({"name": "site_tokens_total"}, "site_tokens_total: expected a name that ends in _total, _sum or _count"),
         ({"kind": "histogram"}, "Input should be 'counter'"),
         ({"unit": "ms/s"}, "String should match pattern"),
         ({"unit": None}, "Input should be a valid string"),

@@ -66,7 +66,7 @@ class BodySamples:
 class SeriesMapper(Protocol):
     """What ``Mapper`` does: the canonical series that a source's series feeds."""
 
-    def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry]: ...
+    def map(self, name: str, labels: Mapping[str, str], /) -> list[Entry] | None: ...
 
 
 class BodyReader:
@@ -97,7 +97,7 @@ class BodyReader:
     def forget(self) -> None:
         """All that was learned from other bodies."""
         self._known: dict[bytes, int] = {}
-        self._entries: list[tuple[Entry, ...]] = []
+        self._entries: list[tuple[Entry, ...] | None] = []
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
 
@@ -195,7 +195,8 @@ class BodyReader:
             name = text[: line.name_end]
             series = self._known.get(name)
             if series is None:
-                self._entries.append(tuple(self._mapper.map(line.name, line.labels)))
+                entries = self._mapper.map(line.name, line.labels)
+                self._entries.append(None if entries is None else tuple(entries))
                 series = self._known[name] = len(self._known)
                 self._index = None
             value, value_end = line.value_at

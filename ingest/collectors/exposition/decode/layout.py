@@ -20,7 +20,7 @@ class Layout:
     time:       int64[rows], the token with the row's timestamp or -1; None when the body has no timestamps.
     duplicates: series of the body that an earlier one of the same canonical name displaced, and parts of sums that it
                 has twice.
-    unmapped:   lines of the body that are no part of a canonical series.
+    unmapped:   lines of the body that are no part of a canonical series, but for those left out on purpose.
     """
 
     template: BodyTemplate
@@ -36,14 +36,14 @@ class Layout:
 def build_layout(
     template: BodyTemplate,
     spans: Spans,
-    entries: Sequence[tuple[Entry, ...]],
+    entries: Sequence[tuple[Entry, ...] | None],
     target: str,
     device: str,
     kept_max: int = 0,
 ) -> Layout:
     """The layout of a body whose lines are all known, with at most ``kept_max`` series that keep their own name.
 
-    entries: by series.
+    entries: by series; None of one that is left out on purpose.
     """
     has_time = spans.time >= 0
     value_token = np.arange(len(has_time)) + np.cumsum(has_time) - has_time
@@ -53,8 +53,9 @@ def build_layout(
     added: set[tuple[str, str]] = set()
     duplicates = unmapped = kept = 0
     for series, token, timed in zip(spans.series.tolist(), value_token.tolist(), has_time.tolist(), strict=True):
-        unmapped += not entries[series]
-        for entry in entries[series]:
+        found = entries[series]
+        unmapped += found == ()
+        for entry in found or ():
             if entry.kept and entry.key not in rows:
                 if kept == kept_max:
                     unmapped += 1

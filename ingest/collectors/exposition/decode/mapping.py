@@ -77,8 +77,8 @@ class Mapper:
         self._left_out = _any_of(source.ignored)
         self._rules = _index(tuple(origins))
 
-    def map(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
-        """The canonical series that this one feeds; [] when the catalogue does not know it."""
+    def map(self, name: str, labels: Mapping[str, str]) -> list[Entry] | None:
+        """The canonical series that this one feeds; [] when nothing maps it, None when it is left out on purpose."""
         found: list[tuple[_Rule, Mapping[str, str]]] = []
         for rule in self._rules.candidates(name):
             if rule.name is None:
@@ -87,9 +87,14 @@ class Mapper:
                 found.append((rule, {**labels, **matched.groupdict()}))
         entries = (self._entry(rule, self._with_parts(given), name) for rule, given in found)
         mapped = [entry for entry in entries if entry is not None]
-        if not mapped and len(self.unmapped) < UNMAPPED_MAX and not self._left_out.match(name):
+        if mapped:
+            return mapped
+        left_out = self._left_out.match(name)
+        if not left_out and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(name)
-        return self._kept(name, labels) if not mapped and self._keep else mapped
+        if self._keep:
+            return self._kept(name, labels)
+        return None if left_out else []
 
     def _kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The series itself; not where its name means something else, or where stores of before could not hold it."""

@@ -49,7 +49,7 @@ def test_all_series_of_a_page_are_mapped_or_left_out_for_a_reason(system: str, p
         found = parse_line(line, number, openmetrics=False)
         if found is not None:
             entries = mapper.map(found.name, found.labels)
-            mapped, left_out = mapped + bool(entries), left_out + (not entries)
+            mapped, left_out = mapped + bool(entries), left_out + (entries is None)
     assert mapper.unmapped == set()
     assert (mapped, left_out) == PAGES[system, page]
 
