@@ -27,6 +27,7 @@ from telemetry.series import SeriesTable
 
 UNMAPPED_MAX = 10_000  # names that are remembered
 FORGET_NS = 3600 * 10**9  # a series that was silent for as long makes room for others
+LOOK_NS = 300 * 10**9  # between two looks for room: each may build all tables again
 _BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
 _NEVER = np.iinfo(np.int64).min
 _EXPORTED = "exported_"  # Prometheus renames a label so that the target's of the same name can stand beside it
@@ -104,6 +105,7 @@ class PushedSeries:
         self._numbers: dict[str, int] = {}
         self._last_ns: NDArray[np.int64] = np.full(64, _NEVER, np.int64)
         self._sums: dict[int, tuple[Sum, Entry]] = {}
+        self._looked_ns = _NEVER
         self.unmapped: set[str] = set()
 
     def __len__(self) -> int:
@@ -171,12 +173,14 @@ class PushedSeries:
         return admitted
 
     def forget_silent(self, now_ns: int) -> NDArray[np.int64] | None:
-        """Makes room where there is little: forgets series that were silent for an hour.
+        """Makes room where there is little, for series or devices: forgets series that were silent for an hour.
 
         int64[slots before], the new slot of each, -1 for one that is forgotten; None when nothing changes.
         """
-        if self._used < self._series_max - self._series_max // 10:
+        has_room = self._used < 0.9 * self._series_max and len(self._targets) < 0.9 * self._targets_max
+        if has_room or (self._looked_ns != _NEVER and now_ns - self._looked_ns < LOOK_NS):
             return None
+        self._looked_ns = now_ns
         keep = self._slots.seen_ns[: self._used] >= now_ns - FORGET_NS
         if keep.all():
             return None

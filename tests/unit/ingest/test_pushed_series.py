@@ -237,6 +237,22 @@ def test_a_device_that_was_forgotten_begins_another_epoch_when_it_comes_back():
     assert names == [("node1", 7, 2), ("node2", 8, 0)]
 
 
+def test_a_device_that_is_silent_makes_room_for_another():
+    series = pushed(series_max=1000, targets_max=1)
+    first = series.add(TEMP, gpu(1, "node1:9400"))
+    push(series, (first, 0, 1.0))
+    refused = series.add(TEMP, gpu(2, "node2:9400"))
+    assert push(series, (refused, 1, 1.0)).dropped == {DropReason.NEW_SERIES: 1}
+    later_ns = NOW_NS + FORGET_NS + S
+    assert series.forget_silent(later_ns) is not None
+    new = series.add(TEMP, gpu(2, "node2:9400"))
+    at = FORGET_NS // S
+    assert [row[0] for row in rows(push(series, (new, at, 1.0), now_ns=later_ns))] == ["prom/node2:9400"]
+    third = series.add(TEMP, gpu(3, "node3:9400"))
+    push(series, (third, at, 1.0), now_ns=later_ns)
+    assert series.forget_silent(later_ns + S) is None, "not each time"
+
+
 def test_sums_go_on_after_silent_series_were_forgotten():
     series = pushed(PushedRule(source="node_exporter"), series_max=4)
     silent = [series.add(READS, nfs("/gone", mount)) for mount in range(2)]
