@@ -77,15 +77,15 @@ class CollectorSections(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Prometheus exporters over HTTP.")
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
-    remote_write_receivers: tuple[RemoteWriteReceiverConfig, ...] = Field(
-        default=(), description="Where Prometheus and others write to, by remote write 1.0 and 2.0."
-    )
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
     node_sources: tuple[NodesConfig, ...] = Field(
         default=(), description="Which nodes are drained, rebooted or in maintenance."
     )
     kubernetes_sources: tuple[KubernetesConfig, ...] = Field(
         default=(), description="Jobs on whole nodes and cordoned nodes, from kube-state-metrics."
+    )
+    remote_write_receivers: tuple[RemoteWriteReceiverConfig, ...] = Field(
+        default=(), description="Where Prometheus and others write to, by remote write 1.0 and 2.0."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

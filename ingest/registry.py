@@ -30,10 +30,6 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
                 for job in config.gnmi_configs
             }
             return Collectors(streaming=streaming, fixed=fixed)
-        case "remote_write_receivers":
-            from ingest.collectors.remote_write.collector import RemoteWriteCollector
-
-            return Collectors(streaming=[RemoteWriteCollector(job, context) for job in config.remote_write_receivers])
         case "job_sources":
             from ingest.collectors.slurm.collector import SlurmCollector
 
@@ -46,6 +42,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.kubernetes.collector import KubernetesCollector
 
             return Collectors(polled=[KubernetesCollector(source, context) for source in config.kubernetes_sources])
+        case "remote_write_receivers":
+            from ingest.collectors.remote_write.collector import RemoteWriteCollector
+
+            return Collectors(streaming=[RemoteWriteCollector(job, context) for job in config.remote_write_receivers])
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 

@@ -28,17 +28,17 @@ class Example(NamedTuple):
     libraries: set[str]
 
 
+WRITE = {"job_name": "prometheus", "rules": [{"source": "dcgm"}]}
 SCRAPE = {"job_name": "node", "source": "node_exporter", "static_configs": [{"targets": ["a:1", "b:1"]}]}
 GNMI = {"job_name": "leaves", "tls": {"insecure": True}, "targets": [{"address": "a:1", "device": "leaf1"}]}
-WRITE = {"job_name": "prometheus", "rules": [{"source": "dcgm"}]}
 SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}]
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
-    "remote_write_receivers": Example([WRITE], ["prometheus"], {"numba", "aiohttp"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
     "kubernetes_sources": Example([{"url": "http://a:8080/metrics"}], ["kubernetes"], {"isal"}),
+    "remote_write_receivers": Example([WRITE], ["prometheus"], {"numba", "aiohttp"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
 HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")
