@@ -72,6 +72,9 @@ class EngineConfig(BaseModel):
     series_ttl_s: float = Field(3600.0, gt=0, description="A series that is silent for so long is forgotten.")
     baseline_horizon_s: float = Field(1800.0, gt=0, description="Time constant of the baselines.")
     baseline_follow_s: float = Field(1800.0, gt=0, description="After so long a new level is the normal one.")
+    reported_follow_s: float = Field(
+        86_400.0, gt=0, description="The same where there is a finding about it: a fault may last for a day."
+    )
     detection: DetectionConfig = DetectionConfig()
     multivariate: MultivariateConfig = MultivariateConfig()
 

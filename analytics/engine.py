@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from analytics.config import DetectionConfig, EngineConfig
 from analytics.derived.flaps import Flaps
-from analytics.derived.job_activity import JobActivity
+from analytics.derived.job_activity import REPORTED_BY, JobActivity
 from analytics.derived.job_memory import JobMemory
 from analytics.derived.job_traffic import JobTraffic
 from analytics.derived.trend_history import TrendHistory
@@ -45,12 +45,14 @@ from analytics.state.topology_index import TopologyIndex, TopologyIndexer
 from analytics.uncorrelated import Attempt, Correlator, Scored, Uncorrelated
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
+from analytics.view.reported import reported_series
 from analytics.view.tick_data import SelectionCache, TickData
 from analytics.view.tick_view import LightView, TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
 from telemetry.changes import Change
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
+from telemetry.objects import parse_object
 from telemetry.samples import SampleBatch
 from telemetry.topology import Topology, TopologyFact
 
@@ -297,7 +299,7 @@ class Engine:
         if repeated.any():
             self.counts.processed += int(repeated.sum())
             tick = tick.only(~repeated)
-        status = self.series.process(tick, self.registry)
+        status = self.series.process(tick, self.registry, self._reported(end_ns))
         self._count(tick, status)
         self.targets.update_resets(tick, status == rates.RESET, self.registry)
 
@@ -312,7 +314,17 @@ class Engine:
         watched = np.zeros(len(self.registry.objects), bool)
         numbers = (self.registry.objects.get(name) for name in self.findings.objects())
         watched[[number for number in numbers if number is not None]] = True
-        return TickView(self._data(end_ns), watched)
+        return TickView(self._data(end_ns), watched, self._reported(end_ns))
+
+    def _reported(self, end_ns: int) -> NDArray[np.bool_]:
+        """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""
+        since_ns = self._reported_since_ns(end_ns)
+        known = self.detectors.detectors
+        about = ((each.metrics, self.findings.active_about(each.name, since_ns=since_ns)) for each in known)
+        return reported_series(self.registry, self._selections, ((metrics, names) for metrics, names in about if names))
+
+    def _reported_since_ns(self, end_ns: int) -> int:
+        return end_ns - round(self.config.reported_follow_s * 1e9)
 
     def _data(self, end_ns: int) -> TickData:
         return TickData(
@@ -340,7 +352,8 @@ class Engine:
         if not self._compares:
             return Derived(forecasts=forecasts)
         working_job, classes = self.working.update(view)
-        jobs = self.activity.update(view)
+        slowed = self.findings.active_about(REPORTED_BY, since_ns=self._reported_since_ns(view.end_ns))
+        jobs = self.activity.update(view, {parse_object(name).name for name in slowed})
         return Derived(jobs, working_job, classes, forecasts, self.traffic.update(view, jobs))
 
     def _evict(self, end_ns: int) -> None:

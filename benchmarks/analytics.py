@@ -150,11 +150,11 @@ def baseline_rate(series: int = 100_000, rounds: int = 50) -> float:
     sids: NDArray[np.int64] = rng.permutation(series)
     state, score, newest = np.zeros((series, baseline.WIDTH)), np.empty(series), np.empty(series)
     values = [rng.normal(10.0, 1.0, series) for _ in range(8)]
-    pace = Pace(0.01, WARMUP, 180)
-    baseline.score_and_learn(sids, values[0], state, pace, score, newest)
+    pace, reported = Pace(0.01, WARMUP, 180), np.zeros(series, bool)
+    baseline.score_and_learn(sids, values[0], reported, state, pace, score, newest)
     began = time.process_time()
     for number in range(rounds):
-        baseline.score_and_learn(sids, values[number % 8], state, pace, score, newest)
+        baseline.score_and_learn(sids, values[number % 8], reported, state, pace, score, newest)
     return series * rounds / (time.process_time() - began)
 
 

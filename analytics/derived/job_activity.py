@@ -1,6 +1,6 @@
 """The work of all running jobs, learned from the activity of their GPUs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
 from analytics.view.tick_view import Column, TickView
 
+REPORTED_BY = "job_slowed"  # the detector whose findings say that a job works less than it usually does
 TENSOR, SM, BUSY = "gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"
 _GPUS_SHARE = 0.5  # of the job's GPUs must have fresh values
 _SETTLE_INTERVALS = 2.0  # after the start of a job
@@ -25,24 +26,24 @@ class JobActivity:
     def __init__(self) -> None:
         self._jobs: dict[str, JobWork] = {}
 
-    def update(self, view: TickView) -> Mapping[str, JobWork]:
-        """One tick; the running jobs after it."""
+    def update(self, view: TickView, slowed: Collection[str] = ()) -> Mapping[str, JobWork]:
+        """One tick; the running jobs after it. slowed: those with a finding, whose usual work stays."""
         running = {job.job_id for job in view.topology_index.jobs}
         self._jobs = {name: replace(job, fresh=False) for name, job in self._jobs.items() if name in running}
         tensor = _positions(view, TENSOR)
-        self._add_activity(view, TENSOR, tensor)
-        self._add_activity(view, SM, _positions(view, SM) - tensor)
+        self._add_activity(view, TENSOR, tensor, slowed)
+        self._add_activity(view, SM, _positions(view, SM) - tensor, slowed)
         self._add_checkpoints(view)
         return dict(self._jobs)
 
-    def _add_activity(self, view: TickView, metric: str, positions: set[int]) -> None:
+    def _add_activity(self, view: TickView, metric: str, positions: set[int], slowed: Collection[str]) -> None:
         """This tick's activity of the jobs at these positions."""
         column, busy = view.column(metric), view.column(BUSY)
         job = view.topology_index.job[column.objects]
         at = lookup(busy.objects, column.objects)
         fresh = column.fresh & (at >= 0) & (job >= 0)
         settled_ns = view.end_ns - round(_SETTLE_INTERVALS * view.config.interval_ns)
-        follow = round(view.config.baseline_follow_s * 1e9 / max(BIN_NS, view.config.interval_ns))
+        bin_s = max(BIN_NS, view.config.interval_ns) * 1e-9
         members, rows = np.bincount(job[job >= 0], minlength=1), np.flatnonzero(fresh)
         known = np.bincount(job[rows], minlength=members.size)
         work = np.bincount(job[rows], column.values[rows], members.size) / np.maximum(known, 1)
@@ -54,6 +55,7 @@ class JobActivity:
             about = view.topology_index.jobs[position]
             if about.started_ns > settled_ns or known[position] < max(1.0, _GPUS_SHARE * members[position]):
                 continue
+            follow_s = view.config.reported_follow_s if about.job_id in slowed else view.config.baseline_follow_s
             before = self._jobs.get(about.job_id)
             if before is None or before.metric != metric:
                 before = JobWork(metric)
@@ -62,7 +64,7 @@ class JobActivity:
                 float(work[position]),
                 float(kernels[position]),
                 view.config.interval_ns,
-                follow,
+                round(follow_s / bin_s),
             )
             self._jobs[about.job_id] = replace(after, fresh=True, cadence_ns=round(float(cadence_s[position]) * 1e9))
 

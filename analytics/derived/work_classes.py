@@ -80,7 +80,8 @@ def learn(view: TickView, memory: Memory, busy: Column, job: NDArray[np.int64]) 
     new = np.flatnonzero(busy.new & busy.fresh & (job >= 0) & ~np.isnan(activity))
     hosts = job[new] * (1 + len(view.index.targets)) + busy.targets[new]
     _learn(memory["host"], rows[new], hosts, activity[new])
-    _follow_lead(memory, rows[new], activity[new] - group_medians(hosts, activity[new]))
+    ahead, reported = activity[new] - group_medians(hosts, activity[new]), view.reported.take(busy.sids[new])
+    _follow_lead(memory, rows[new], ahead, reported)
     if view.end_ns // view.config.interval_ns == (view.end_ns - view.config.tick_ns) // view.config.interval_ns:
         return
     energy = view.column(ENERGY)
@@ -137,12 +138,18 @@ def _learn(
     states[rows] = state
 
 
-def _follow_lead(memory: Memory, rows: NDArray[np.int64], ahead: NDArray[np.float64]) -> None:
-    """Learns by how much more than the median of its host each GPU does, for now and as usual."""
+def _follow_lead(
+    memory: Memory, rows: NDArray[np.int64], ahead: NDArray[np.float64], reported: NDArray[np.bool_]
+) -> None:
+    """Learns by how much more than the median of its host each GPU does, for now and as usual.
+
+    reported: bool[k], those with a finding. What they do now is not usual, though a job may have begun under it.
+    """
     host = memory["host"][rows]
     part = ahead / np.maximum(_LEVEL_MIN, host[:, LEVEL])
     memory["lead"][rows] += np.maximum(_LEAD_WEIGHT, 1.0 / host[:, ROUNDS]) * (part - memory["lead"][rows])
-    memory["usual"][rows] += np.maximum(_USUAL_WEIGHT, 1.0 / host[:, ROUNDS]) * (part - memory["usual"][rows])
+    weight = np.where(reported, 0.0, np.maximum(_USUAL_WEIGHT, 1.0 / host[:, ROUNDS]))
+    memory["usual"][rows] += weight * (part - memory["usual"][rows])
 
 
 def _by_class(job: NDArray[np.int64], classes: NDArray[np.float64], jobs: int) -> NDArray[np.int64]:

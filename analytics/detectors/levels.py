@@ -22,5 +22,7 @@ def learned_level(
     model = memory[name]
     level = baseline.levels(model[rows])
     new = np.where(column.new, values, np.nan)
-    baseline.score_and_learn(rows, new, model, view.config.baseline, np.empty(rows.size), np.empty(len(memory)))
+    reported = view.reported.take(column.sids)
+    scores, newest = np.empty(rows.size), np.empty(len(memory))
+    baseline.score_and_learn(rows, new, reported, model, view.config.baseline, scores, newest)
     return level

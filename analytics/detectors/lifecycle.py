@@ -131,10 +131,12 @@ class FindingTracker:
         entry.published_evidence = max(shown, entry.published_evidence)
         return _finding(detector, verdicts, row, entry, state, view, evidence)
 
-    def active_about(self, *detectors: str) -> list[str]:
-        """Names of the objects about which these detectors have active findings."""
+    def active_about(self, *detectors: str, since_ns: int = 0) -> list[str]:
+        """Names of the objects about which these detectors have active findings, with an onset since then."""
         known = (self._entries.get(detector, {}) for detector in detectors)
-        return [name for entries in known for name, entry in entries.items() if entry.active]
+        return [
+            name for entries in known for name, entry in entries.items() if entry.active and entry.onset_ns >= since_ns
+        ]
 
     def objects(self) -> set[str]:
         """Names of the objects that breach a limit, or did so recently."""

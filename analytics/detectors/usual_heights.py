@@ -52,7 +52,8 @@ def unusual(
     if newer.size:
         spans = view.series["span_s"][column.sids[newer]]
         every_s = np.where(spans > 0.0, spans, view.config.interval_s)
-        samples = Samples(rows[newer], at_ns[newer], score[newer], every_s, weight)
+        reported = view.reported.take(column.sids[newer])
+        samples = Samples(rows[newer], at_ns[newer], score[newer], every_s, reported, weight)
         heights.learn(state, samples, view.config.baseline_horizon_s, view.config.baseline_follow_s)
     proved = high & (state.surprise[rows] >= heights.LIMIT)
     return np.where(high & ~proved, _BELOW, score), np.where(proved, state.began_ns[rows], at_ns)

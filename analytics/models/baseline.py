@@ -23,6 +23,7 @@ _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not
 def score_and_learn(
     sids: NDArray[np.int64],
     values: NDArray[np.float64],
+    reported: NDArray[np.bool_],
     state: NDArray[np.float64],
     pace: Pace,
     score: NDArray[np.float64],
@@ -31,6 +32,7 @@ def score_and_learn(
     """Scores each value against the baseline as it was before, then learns it. NaN values are skipped.
 
     sids: int64[n], rows of ``state``, in event order; values: float64[n].
+    reported: bool[n], whether there is a finding about the series: while there is, no level is the new one.
     state: float64[series, 5], all zero for a new series: level, scale (mean absolute deviation), values learned,
            anomalous values in a row, and their running mean.
     score: float64[n] out, standard deviations from the level; NaN while nothing is learned yet.
@@ -66,7 +68,7 @@ def score_and_learn(
             outliers = row[OUTLIERS] + 1.0
             row[OUTLIER_LEVEL] = x if outliers == 1.0 else row[OUTLIER_LEVEL] + (x - row[OUTLIER_LEVEL]) / outliers
             row[OUTLIERS] = outliers
-            if outliers >= follow:
+            if outliers >= follow and not reported[i]:
                 row[LEVEL], row[COUNT], row[OUTLIERS] = row[OUTLIER_LEVEL], warmup // 2, 0.0
             continue
         row[OUTLIERS] = 0.0

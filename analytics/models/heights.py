@@ -6,7 +6,8 @@ fade with the horizon of the baselines. The surprise of a sample is -ln of the s
 
 The surprises of samples in a row add up, less ``DRIFT`` each, so that what is as likely as not proves nothing (a CUSUM
 of log-likelihoods: Page (1954), Continuous inspection schemes). Samples of a run are learned when the next run begins,
-or when it has lasted for ``follow_s``: then its height is the usual one.
+or when it has lasted for ``follow_s``: then its height is the usual one. While there is a finding about a series none
+are, and what was usual before it does not fade. Afterwards its run counts for a few samples alone.
 """
 
 from typing import NamedTuple
@@ -26,6 +27,9 @@ _ONE_SAMPLE, _SURE_RUNG = 0.6 * LIMIT, 2  # that one sample counts for at most, 
 _MOST = 1.5 * LIMIT  # so that a run that has become usual ends soon
 _GAP = 1.5  # times the usual time between samples, beyond which a run ends where a low sample came meanwhile
 _MISSED = 2.5  # the same where none came: a sample was lost, and a fault would be learned with each one
+# Samples that a run counts for at most that was reported: what comes back is found again within a minute. While its job
+# waits for something else, a port carries nothing and its fault does not show.
+_REPORTED_MOST = 30.0
 _FORGOTTEN = 60.0  # samples, by when nothing is left of a sum that halves with each
 
 
@@ -51,25 +55,27 @@ class Samples(NamedTuple):
     """Samples at or above the limit, each newer than the newest one of its series; k of them.
 
     rows: int64[k], of the series, each once. at_ns: int64[k]. score: float64[k] >= 1, in units of the limit.
-    every_s: float64[k], time between two samples of the series. weight: what one counts for, less than 1 for a bound.
+    every_s: float64[k], time between two samples of the series. reported: bool[k], whether there is a finding about it.
+    weight: what one counts for, less than 1 for a bound.
     """
 
     rows: NDArray[np.int64]
     at_ns: NDArray[np.int64]
     score: NDArray[np.float64]
     every_s: NDArray[np.float64]
+    reported: NDArray[np.bool_]
     weight: float
 
 
 def learn(heights: Heights, samples: Samples, horizon_s: float, follow_s: float) -> None:
     """Adds the surprise of each sample, by what was usual before its run, and learns it."""
-    rows, at_ns, score, every_s, weight = samples
+    rows, at_ns, score, every_s, reported, weight = samples
     gap_s = (at_ns - heights.high_ns[rows]) * 1e-9
     was_low = heights.low_ns[rows] > heights.high_ns[rows]
     continues = gap_s <= np.where(was_low, _GAP, _MISSED) * every_s
     fade = np.exp(-gap_s / horizon_s)[:, None]
-    usual, run = heights.usual[rows] * fade, heights.run[rows] * fade
-    merged = ~continues | ((at_ns - heights.began_ns[rows]) * 1e-9 >= follow_s)
+    usual, run = np.where(reported[:, None], 1.0, fade) * heights.usual[rows], heights.run[rows] * fade
+    merged = ~reported & (~continues | ((at_ns - heights.began_ns[rows]) * 1e-9 >= follow_s))
     usual[merged] += run[merged]
     run[merged] = 0.0
     rung = np.minimum(np.log2(score).astype(np.int64), RUNGS - 1)
@@ -78,7 +84,8 @@ def learn(heights: Heights, samples: Samples, horizon_s: float, follow_s: float)
     heights.surprise[rows] = np.clip(before + gain, 0.0, _MOST)
     heights.began_ns[rows] = np.where(before < DRIFT, at_ns, heights.began_ns[rows])
     heights.high_ns[rows] = at_ns
-    heights.usual[rows], heights.run[rows] = usual, run + (np.arange(RUNGS) <= rung[:, None])
+    run += np.arange(RUNGS) <= rung[:, None]
+    heights.usual[rows], heights.run[rows] = usual, np.where(reported[:, None], np.minimum(run, _REPORTED_MOST), run)
 
 
 def _samples_known(heights: Heights, samples: Samples, horizon_s: float) -> NDArray[np.float64]:

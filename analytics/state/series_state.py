@@ -28,10 +28,10 @@ class SeriesState:
         self.columns = Columns(LAYOUT)
         self._scores = LiveScores(config.baseline)
 
-    def process(self, tick: Tick, registry: Registry) -> NDArray[np.uint8]:
+    def process(self, tick: Tick, registry: Registry, reported: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Rates, baselines and scores of one tick, in compiled passes over all its samples.
 
-        uint8[samples]: ``rates.Status`` of each.
+        reported: bool[series], those with findings. uint8[samples]: ``rates.Status`` of each.
         """
         values, status = np.empty(len(tick)), np.empty(len(tick), np.uint8)
         rules, series, metric_of = registry.rules, self.columns, registry.columns["metric"]
@@ -44,7 +44,8 @@ class SeriesState:
         )
         scores = np.empty(len(tick))
         pace = self._config.baseline
-        baseline.score_and_learn(tick.sids, values, series["baseline"], pace, scores, series["score"])
+        with_findings = reported.take(tick.sids)
+        baseline.score_and_learn(tick.sids, values, with_findings, series["baseline"], pace, scores, series["score"])
         rows = np.flatnonzero(rules.scored[metric_of[tick.sids]])
         if rows.size:
             sids, times_ns = tick.sids[rows], tick.times_ns[rows]

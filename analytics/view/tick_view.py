@@ -108,11 +108,13 @@ class TickView:
     """One tick, read-only: ``data``, and what follows from it.
 
     watched: bool[objects], those with a finding or a breach, whose healthy values count too.
+    reported: bool[series], those with a finding, from which nothing is learned; see ``view.reported``.
     derived: results of the parts that run before the detectors.
     """
 
-    def __init__(self, data: TickData, watched: NDArray[np.bool_]) -> None:
+    def __init__(self, data: TickData, watched: NDArray[np.bool_], reported: NDArray[np.bool_] | None = None) -> None:
         self.data = data
+        self.reported = read_only(np.zeros(len(data.index), bool) if reported is None else reported)
         self.end_ns, self.config, self.index = data.end_ns, data.config, data.index
         self.series, self.targets = data.series, data.targets
         self.topology, self.topology_index, self.changes = data.topology, data.topology_index, data.changes

@@ -64,10 +64,12 @@ class PeerGroup:
         """bool[size]: which members are flagged after this sample."""
         rows = np.flatnonzero(present)
         score, normal = np.empty(rows.size), np.empty(rows.size)
-        new, tags, logs = np.ones(rows.size, bool), np.full(rows.size, 7), np.log(values[rows])
+        new, reported = np.ones(rows.size, bool), np.zeros(rows.size, bool)
+        tags, logs = np.full(rows.size, 7), np.log(values[rows])
         starts, rules = np.array([0, rows.size]), np.zeros(rows.size, np.int64)
         groups = PeerGroups(starts, rules, self._limits, tags, self._hosts[rows])
-        compare(groups, PeerValues(logs, new, rows), self.state, Learning(_ALPHA, _FOLLOW), score, normal)
+        given = PeerValues(logs, new, rows, reported)
+        compare(groups, given, self.state, Learning(_ALPHA, _FOLLOW), score, normal)
         flagged = np.zeros(present.size, bool)
         flagged[rows] = score >= 1.0
         return flagged

@@ -105,7 +105,7 @@ def _compared(
     starts = np.append(np.flatnonzero(np.diff(keys, prepend=0)), keys.size)
     compare(
         PeerGroups(starts, known.rules[rows], known.limits, known.tags[rows], known.hosts[rows]),
-        PeerValues(turned, column.new, state_rows),
+        PeerValues(turned, column.new, state_rows, view.reported.take(column.sids)),
         memory["place"],
         Learning(
             min(1.0 / _HORIZON_SAMPLES_MIN, config.interval_s / config.baseline_horizon_s),

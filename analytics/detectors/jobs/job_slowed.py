@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.derived.job_activity import BUSY, SM, TENSOR
+from analytics.derived.job_activity import BUSY, REPORTED_BY, SM, TENSOR
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.jobs.traffic import traffic_evidence
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
@@ -39,7 +39,7 @@ class JobSlowed(Detector):
     Persistence is in ``models/jobs/work_level.py``, because it depends on the regular pauses of the job.
     """
 
-    name: str = "job_slowed"
+    name: str = REPORTED_BY
     kind: FindingKind = FindingKind.JOB_SLOWED
     metrics: tuple[str, ...] = (TENSOR, SM, BUSY)
     scope: Scope = Scope.CLUSTER

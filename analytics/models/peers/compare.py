@@ -59,12 +59,13 @@ class PeerGroups(NamedTuple):
 
 class PeerValues(NamedTuple):
     """values: float64[n], turned so that more is worse. new: bool[n], rows that bring a sample.
-    rows: int64[n], rows of the state.
+    rows: int64[n], rows of the state. reported: bool[n], those with a finding, whose offsets stay what they were.
     """
 
     values: Floats
     new: NDArray[np.bool_]
     rows: Rows
+    reported: NDArray[np.bool_]
 
 
 class Learning(NamedTuple):
@@ -112,7 +113,7 @@ def _compare(
     normal: Floats,
 ) -> None:
     starts, rules, limits, tags, all_hosts = grouped
-    values, new, rows = given
+    values, new, rows, reported = given
     for group in range(starts.size - 1):
         start, end = starts[group], starts[group + 1]
         rule, y, hosts = limits[rules[start]], values[start:end], all_hosts[start:end]
@@ -142,7 +143,7 @@ def _compare(
                 score[start + i], normal[start + i] = always, y[i] - residual - offset
             if new[start + i]:
                 learn(member, found.at[i], found.kinds[i], residual, sigma, learning.alpha, bounds)
-                if member.cusum >= bounds.alarm and member.run >= learning.follow:
+                if member.cusum >= bounds.alarm and member.run >= learning.follow and not reported[start + i]:
                     forget_run(member)
 
 

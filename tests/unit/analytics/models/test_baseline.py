@@ -17,12 +17,18 @@ Floats = NDArray[np.float64]
 
 
 def learn(
-    given: Sequence[float] | Floats, state: Floats | None = None, follow: int = 20, alpha: float = 0.1
+    given: Sequence[float] | Floats,
+    state: Floats | None = None,
+    follow: int = 20,
+    alpha: float = 0.1,
+    reported: bool = False,
 ) -> tuple[Floats, Floats]:
     state = np.zeros((1, WIDTH)) if state is None else state
     values = np.asarray(given, np.float64)
     score, newest = np.empty(values.size), np.full(1, np.nan)
-    baseline.score_and_learn(np.zeros(values.size, np.int64), values, state, Pace(alpha, WARMUP, follow), score, newest)
+    sids, with_finding = np.zeros(values.size, np.int64), np.full(values.size, reported)
+    pace = Pace(alpha, WARMUP, follow)
+    baseline.score_and_learn(sids, values, with_finding, state, pace, score, newest)
     return score, state
 
 
@@ -54,6 +60,16 @@ def test_a_lasting_change_becomes_the_new_normal() -> None:
     assert state[0, LEVEL] == pytest.approx(300.0, rel=0.02)
 
 
+def test_a_change_that_is_reported_becomes_no_normal_until_it_is_reported_no_more() -> None:
+    _, state = learn(RNG.normal(100.0, 5.0, 500))
+    level = state[0, LEVEL]
+    score, state = learn(RNG.normal(300.0, 5.0, 400), state, follow=20, reported=True)
+    assert (score > 20).all()
+    assert state[0, LEVEL] == level
+    score, state = learn(RNG.normal(300.0, 5.0, 20), state, follow=20)
+    assert abs(score[-1]) < 4
+
+
 def test_one_wild_value_moves_the_level_little() -> None:
     _, state = learn(RNG.normal(100.0, 5.0, 500))
     before = state[0, LEVEL]
@@ -78,5 +94,6 @@ def test_many_series_are_independent() -> None:
     state = np.zeros((3, WIDTH))
     sids = np.tile(np.array([2, 0, 1]), 30)
     values = np.tile(np.array([20.0, 0.0, 10.0]), 30)
-    baseline.score_and_learn(sids, values, state, Pace(0.1, WARMUP, 20), np.empty(90), np.empty(3))
+    no_finding = np.zeros(90, bool)
+    baseline.score_and_learn(sids, values, no_finding, state, Pace(0.1, WARMUP, 20), np.empty(90), np.empty(3))
     assert state[:, LEVEL].tolist() == [0.0, 10.0, 20.0]

@@ -18,7 +18,11 @@ def new_series() -> Heights:
 
 
 def fed(
-    scores: list[float], heights: Heights | None = None, first: int = 0, weight: float = 1.0
+    scores: list[float],
+    heights: Heights | None = None,
+    first: int = 0,
+    weight: float = 1.0,
+    reported: bool = False,
 ) -> NDArray[np.float64]:
     """The surprise after each sample; the first one comes ten seconds after ``first`` intervals."""
     state = heights or new_series()
@@ -27,7 +31,8 @@ def fed(
     found = []
     for at, score in enumerate(scores, start=first + 1):
         if score >= 1.0:
-            sample = Samples(np.array([0]), np.array([10 * at * S]), np.array([score]), np.array([EVERY_S]), weight)
+            row, at_ns, every_s = np.array([0]), np.array([10 * at * S]), np.array([EVERY_S])
+            sample = Samples(row, at_ns, np.array([score]), every_s, np.array([reported]), weight)
             learn(state, sample, HORIZON_S, FOLLOW_S)
         else:
             state.low_ns[0] = 10 * at * S
@@ -121,3 +126,38 @@ def test_after_a_long_silence_a_run_begins_again() -> None:
     fed([3.0] * 2, state, first=60)
     assert state.began_ns[0] == 610 * S
     assert state.usual[0, 0] > 1.0
+
+
+def test_what_is_reported_is_a_finding_for_as_long_as_it_lasts() -> None:
+    """An hour, in which a low sample comes now and then."""
+    state = new_series()
+    fed([0.0] * 100 + [3.0] * 2, state)
+    found = fed(([3.0] * 9 + [0.0]) * 36, state, first=102, reported=True)
+    assert (found[:-1] >= LIMIT / 2).all()
+    assert (found[[at % 10 not in (9, 0, 1) for at in range(360)]] >= LIMIT).all()
+    assert not state.usual.any()
+
+
+def test_what_was_usual_before_a_finding_is_so_after_it() -> None:
+    """Bursts that the port always has, an hour of a fault, the same bursts."""
+    state = new_series()
+    fed(bursts(5, 360), state)
+    usual = state.usual[0, 0]
+    fed([40.0] * 360, state, first=360, reported=True)
+    assert state.usual[0, 0] >= usual
+    assert (fed(bursts(5, 60), state, first=720, reported=True)[6:] < LIMIT).all()
+
+
+def test_what_was_reported_is_learned_once_it_is_reported_no_more() -> None:
+    state = new_series()
+    fed([3.0] * 400, state, reported=True)
+    assert (fed([3.0] * 300, state, first=400)[250:] < LIMIT).all()
+
+
+@pytest.mark.parametrize("long", [30, 90, 360])
+def test_what_comes_back_ten_minutes_after_it_was_reported_is_found_within_a_minute(long: int) -> None:
+    state = new_series()
+    fed([0.0] * 200, state)
+    fed([3.0] * long, state, first=200, reported=True)
+    fed([0.0] * 60, state, first=200 + long)
+    assert (fed([3.0] * 6, state, first=260 + long) >= LIMIT).any()

@@ -26,6 +26,7 @@ OTHER: dict[str, Any] = {
     "series_ttl_s": 7200.0,
     "baseline_horizon_s": 3600.0,
     "baseline_follow_s": 3600.0,
+    "reported_follow_s": 7200.0,
     "detection.lossless_queues": ("5",),
     "detection.link_bits_per_second": 100e9,
     "detection.pause_ratio_max": 0.5,

@@ -27,6 +27,7 @@ class Group:
     floor: float = 0.01
     busy: float = -np.inf
     whole: bool = True
+    reported: tuple[int, ...] = ()
     state: NDArray[np.float32] = field(init=False)
     levels: Floats = field(init=False)
 
@@ -44,7 +45,8 @@ class Group:
         new, hosts, logs = np.ones(rows.size, bool), rows // 8, np.log(values[rows])
         rule = Rule("", "job", HIGH, None, self.floor, EFFECT_MIN, self.limit, self.busy, whole=self.whole)
         groups = PeerGroups(starts, np.zeros_like(rows), limits_of([rule]), tags, hosts)
-        compare(groups, PeerValues(logs, new, rows), self.state, Learning(ALPHA, FOLLOW), score, normal)
+        given = PeerValues(logs, new, rows, np.isin(rows, self.reported))
+        compare(groups, given, self.state, Learning(ALPHA, FOLLOW), score, normal)
         self.idle = bool(np.isnan(score).any())
         return set(rows[score >= 1.0].tolist())
 
@@ -210,6 +212,17 @@ def test_an_offset_that_lasts_becomes_the_usual_one() -> None:
     named = [group.step(worse(group, [5], 1.3)) for _ in range(FOLLOW + WARMUP + 10)]
     assert 5 in named[20]
     assert named[-1] == set()
+
+
+def test_an_offset_that_is_reported_becomes_no_usual_one() -> None:
+    group = Group(16)
+    group.learn()
+    named = [group.step(worse(group, [5], 1.3)) for _ in range(20)]
+    group.reported = (5,)
+    named += [group.step(worse(group, [5], 1.3)) for _ in range(2 * FOLLOW)]
+    assert all(5 in each for each in named[20:])
+    group.learn(4)
+    assert 5 not in group.learn(40)
 
 
 def test_a_fault_is_found_after_an_offset_has_become_usual() -> None:

@@ -133,7 +133,9 @@ def scores(values: Floats, state: NDArray[np.float32], rule: Rule = RULE) -> tup
     n = values.size
     rows, score, normal = np.arange(n), np.empty(n), np.empty(n)
     groups = PeerGroups(np.array([0, n]), np.zeros_like(rows), limits_of([rule]), np.full(n, 3), rows)
-    compare(groups, PeerValues(values, np.ones(n, bool), rows), state, Learning(0.01, 60), score, normal)
+    compare(
+        groups, PeerValues(values, np.ones(n, bool), rows, np.zeros(n, bool)), state, Learning(0.01, 60), score, normal
+    )
     return score, normal
 
 
