@@ -52,7 +52,8 @@ class StepResult:
 
 def build_engine(config: EngineConfig, workers: Executor | None = None) -> Engine:
     """The engine with everything on. workers: see ``Engine``."""
-    return Engine(config, Correlator(CorrelateConfig(interval_s=config.interval_s)), workers=workers)
+    correlate = CorrelateConfig(interval_s=config.interval_s, usual_after_s=config.reported_follow_s)
+    return Engine(config, Correlator(correlate), workers=workers)
 
 
 class Worker:

@@ -44,6 +44,12 @@ class CorrelateConfig(BaseModel):
     keep_firing_intervals: float = Field(
         6.0, ge=0, description="An incident resolves when its primary findings have been cleared for this long."
     )
+    usual_after_s: float = Field(
+        86_400.0,
+        gt=0,
+        description="What was reported for so long is learned, so that it ends without a repair; see "
+        "``reported_follow_s`` of the engine.",
+    )
     onset_slack_intervals: float = Field(
         3.0, ge=0, description="A symptom may begin this long before its cause and still belong to it."
     )

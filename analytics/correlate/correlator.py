@@ -37,6 +37,22 @@ from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
 
+# Of what is judged by what an object usually does. What has lasted for long is what it usually does.
+_LEARNED = frozenset(
+    {
+        FindingKind.PFC_PAUSE_RECEIVED,
+        FindingKind.PFC_PAUSE_SENT,
+        FindingKind.QUEUE_CONGESTED,
+        FindingKind.ECN_MARKING,
+        FindingKind.ECMP_IMBALANCE,
+        FindingKind.STORAGE_SLOW,
+        FindingKind.METADATA_STORM,
+        FindingKind.STRAGGLER,
+        FindingKind.JOB_SLOWED,
+        FindingKind.DEVIATION,
+    }
+)
+_USUAL = ": it has been so for so long that it counts as usual, nothing shows a repair"
 _HOLDS = {policy: place for place, policy in enumerate(HoldPolicy)}
 
 
@@ -100,6 +116,7 @@ class Correlator:
         flaps: how ports came back from a flap, as is known since the last step.
         """
         self._cluster.update(topology)
+        self._mark_usual(changed)
         taken = self._memory.update(changed, now_ns, self._config.portion(len(self._memory.findings)))
         if taken.others:
             self._budget.forget()
@@ -124,6 +141,19 @@ class Correlator:
         later = self._say_later(said, now_ns)
         self._memory.keep_resolved(later, now_ns)
         return sorted([*published, *later], key=attrgetter("id"))
+
+    def _mark_usual(self, changed: Iterable[Finding]) -> None:
+        """Marks the incidents of which some evidence ends because it has lasted until it was learned."""
+        after_ns = to_ns(self._config.usual_after_s)
+        usual = {
+            finding.id
+            for finding in changed
+            if finding.state is FindingState.CLEARED
+            and finding.kind in _LEARNED
+            and finding.observed_ns - finding.onset_ns >= after_ns
+        }
+        for track in self._memory.tracks if usual else ():
+            track.usual |= not usual.isdisjoint(track.primary)
 
     def _say_later(self, said: Iterable[TimelineEntry], now_ns: int) -> list[Incident]:
         """Incidents that are over, and of which something is known only now."""
@@ -284,7 +314,8 @@ class Correlator:
         if track.fires and was is IncidentState.PENDING:
             self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
-            track.note(now_ns, track.cause.root, f"resolved{self._cluster.nodes.why_ended(track.cause.root.device)}")
+            why = self._cluster.nodes.why_ended(track.cause.root.device) or (_USUAL if track.usual else "")
+            track.note(now_ns, track.cause.root, f"resolved{why}")
             self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
 
     def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:

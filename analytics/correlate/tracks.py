@@ -33,6 +33,7 @@ class Track:
     cost_until_ns: until when the cost of each such job has been counted.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.
+    usual: some of its evidence ended because it had lasted until it was learned: nothing shows a repair.
     ended_jobs: that ended because of it.
     first:    onset, id and text of its first symptom.
     occurrences: how often an intermittent fault has come.
@@ -57,6 +58,7 @@ class Track:
     cost_until_ns: dict[str, int] = field(default_factory=dict)
     matters_since_ns: int = 0
     since_first_seen: bool = False
+    usual: bool = False
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()

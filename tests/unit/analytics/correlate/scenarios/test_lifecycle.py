@@ -7,6 +7,7 @@ import pytest
 from telemetry.findings import FindingKind as K
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentKind, IncidentState, Severity
+from telemetry.objects import gpu
 from tests.unit.analytics.correlate.faults import host_link_down
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S
 
@@ -30,6 +31,18 @@ def test_resolves_once_cleared_for_the_keep_firing_time(cluster: Fabric, run: Ru
     assert run.only.state is RESOLVED
     assert run.only.resolved_ns == run.now_ns
     assert run.correlator.state().head["tracks"] == []
+
+
+@pytest.mark.parametrize(("hours", "usual"), [(1, False), (25, True)])
+def test_what_has_become_usual_is_not_called_repaired(cluster: Fabric, run: Run, hours: int, usual: bool) -> None:
+    slow = cluster.find(K.STRAGGLER, gpu("node1", "GPU-0001-0"))
+    run.tick(slow)
+    run.tick(ticks=12)
+    over_ns = slow.onset_ns + hours * 3600 * S
+    run.tick(replace(slow, state=FindingState.CLEARED, observed_ns=over_ns))
+    run.tick(ticks=12)
+    assert run.only.state is RESOLVED
+    assert ("nothing shows a repair" in run.only.timeline[-1].text) is usual
 
 
 def test_flapping_finding_is_one_incident_without_gaps(cluster: Fabric, run: Run) -> None:
