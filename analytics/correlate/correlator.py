@@ -134,7 +134,7 @@ class Correlator:
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
         claims, causes = self._choose_again(view, moved, now_ns)
-        self._reports.begin(view, moved, Rivals(claims))
+        self._reports.begin(view, moved, Rivals(claims), self._considered)
         closed = self._assign(view, claims, causes, now_ns)
         published = self._publish(view, closed, now_ns)
         self._memory.keep_resolved(published, now_ns)
@@ -180,6 +180,7 @@ class Correlator:
         memory, self._memory = self._memory, CorrelatorMemory(began_again=True)
         self._forget()
         view = CorrelationView([], self._cluster, (), self._config, {})
+        self._reports.begin(view, frozenset(), Rivals(()), self._considered)
         for track in memory.tracks:
             track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
             track.note(now_ns, track.cause.root, "resolved: the clocks went back")
@@ -220,6 +221,7 @@ class Correlator:
             for track in self._memory.tracks:
                 if track.cause.root == entry.object:
                     track.notes.append(entry)
+                    self._reports.disturb(track)
 
     def _choose_again(
         self, view: CorrelationView, moved: AbstractSet[str], now_ns: int
@@ -239,7 +241,9 @@ class Correlator:
         )
         if moved or view.waves or rests_on != self._rests_on:
             view.asked_for_time = False  # before: by what is not kept
-            self._chosen = self._choose(view, past_hold)
+            claims, causes = self._choose(view, past_hold)
+            before = {claim.cause.key: claim for claim in self._chosen[0]}
+            self._chosen = [_as_before(claim, before.get(claim.cause.key)) for claim in claims], causes
             self._rests_on = () if view.asked_for_time or view.waves else rests_on
         return self._chosen
 
@@ -270,19 +274,25 @@ class Correlator:
         tracks: list[Track] = []
         lost: dict[str, Track] = {}  # findings that a track does not explain any more
         for claim, known in zip(claims, matching.continues, strict=True):
+            self._memory.mark_explained(claim.primary, now_ns)
+            self._memory.mark_explained(claim.symptoms, now_ns)
+            others = _rivalling(alternatives, claim)
+            if known and not others and self._reports.keep(known, claim, now_ns):
+                tracks.append(known)
+                continue
             findings = claim.findings
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             if known:
                 lost |= dict.fromkeys((track.primary | track.symptoms) - findings, track)
             _follow(track, claim, now_ns)
             track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
-            self._reports.update(view, track, claim, _rivalling(alternatives, findings), now_ns)
-            self._memory.mark_explained(findings, now_ns)
+            self._reports.update(view, track, claim, others, now_ns)
             tracks.append(track)
         _hand_over(lost, claims)
         self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
             _merge(track, tracks[at], now_ns)
+            self._reports.disturb(tracks[at])
         continued = {id(track) for track in (*tracks, *merged)}
         for track in before:
             if id(track) not in continued:
@@ -330,16 +340,9 @@ class Correlator:
         records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
     def _publish(self, view: CorrelationView, closed: Iterable[Track], now_ns: int) -> list[Incident]:
-        gaps = phrases.gaps(view)
-        changed: list[Incident] = []
-        for track in (*self._memory.tracks, *closed):
-            if not track.id:
-                continue
-            cut = phrases.cut(self._considered, track.cause.root.device, self._config)
-            incident = self._reports.changed(view, track, self._memory.records, gaps + cut, now_ns)
-            if incident is not None:
-                changed.append(incident)
-        return changed
+        tracks = (track for track in (*self._memory.tracks, *closed) if track.id)
+        changed = (self._reports.changed(view, track, self._memory.records, now_ns) for track in tracks)
+        return [incident for incident in changed if incident is not None]
 
 
 def _last(track: Track, resolved_ns: int) -> LastIncident:
@@ -356,6 +359,11 @@ def _away(tracks: Iterable[Track]) -> Mapping[str, ObjectRef]:
     }
 
 
+def _as_before(claim: Claim, before: Claim | None) -> Claim:
+    """The claim of the step before where it is equal: what was made of that need not be compared again."""
+    return before if before is not None and before.reach is claim.reach and before == claim else claim
+
+
 def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str, list[Cause]]:
     """The causes that were not chosen, by each finding that they rest on."""
     chosen = {claim.cause.key for claim in claims}
@@ -367,11 +375,10 @@ def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str
     return by_finding
 
 
-def _rivalling(alternatives: Mapping[str, list[Cause]], findings: AbstractSet[str]) -> Sequence[Cause]:
-    """Those that rest on some of the findings, by key."""
-    if not alternatives:
-        return ()
-    others = {id(other): other for found in sorted(findings) for other in alternatives.get(found, ())}
+def _rivalling(alternatives: Mapping[str, list[Cause]], claim: Claim) -> Sequence[Cause]:
+    """Those that rest on some of a claim's findings, by key."""
+    shared = alternatives.keys() & claim.findings if alternatives else ()
+    others = {id(other): other for found in sorted(shared) for other in alternatives[found]}
     return sorted(others.values(), key=lambda other: other.key)
 
 

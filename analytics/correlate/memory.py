@@ -154,8 +154,7 @@ class CorrelatorMemory:
 
     def mark_explained(self, findings: Iterable[str], now_ns: int) -> None:
         """Explained findings wait from now on, should their incident end before them."""
-        for found in findings:
-            self.since[found] = now_ns
+        self.since.update(dict.fromkeys(findings, now_ns))
 
 
 def _device(finding: Finding) -> str:

@@ -207,11 +207,16 @@ def _unrecorded(view: CorrelationView) -> Iterator[str]:
         yield "no job recorded: Slurm or Kubernetes would say who waits"
 
 
-def cut(considered: Considered, device: str, config: CorrelateConfig) -> tuple[str, ...]:
-    """Which findings an incident of this device may lack, as correlation has not looked at them."""
+def of_device(considered: Considered, device: str, config: CorrelateConfig) -> tuple[str, ...]:
+    """That an incident of this device may lack some of its findings, as correlation has not looked at them."""
+    if device not in considered.devices:
+        return ()
+    return (f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits",)
+
+
+def of_cluster(considered: Considered, config: CorrelateConfig) -> tuple[str, ...]:
+    """Which findings any incident may lack for the same reason."""
     texts = []
-    if device in considered.devices:
-        texts.append(f"{device} has over {config.device_findings_max:,} findings of one kind: the rest waits")
     if considered.left_out.get(LeftOut.CLUSTER_LIMIT):
         texts.append(f"over {config.correlated_findings_max:,} findings are active: the rest waits")
     if considered.left_out.get(LeftOut.TICK_LIMIT, 0) > config.changed_findings_max:  # fewer follow at once

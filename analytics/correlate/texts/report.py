@@ -59,13 +59,29 @@ def update(
         track.order_known = _order_known(view, claim, members)
         track.alternatives = _alternatives(view, claim, others)
         track.confidence = _confidence(view, track, primary)
-    if primary and len(members) >= track.explained_max:  # what clears first takes no reason away
+    if _explains_most(track, claim):
         track.explained_max = len(members)
         track.because = verdict.because(view, claim)
-        track.against = verdict.against(view, claim, others, rivals)
-        track.missing = verdict.missing(view, claim, order_known=track.order_known)
+        _compare(view, track, claim, others, rivals)
     _note_software(view, track, now_ns)
     return waiting
+
+
+def compare(view: CorrelationView, track: Track, claim: Claim, rivals: Rivals, now_ns: int) -> None:
+    """Updates what a verdict compares, where all else is as before and no other cause rests on the same findings."""
+    if _explains_most(track, claim):
+        _compare(view, track, claim, (), rivals)
+    _note_software(view, track, now_ns)
+
+
+def _explains_most(track: Track, claim: Claim) -> bool:
+    """Whether a verdict follows from these findings: what clears first takes no reason away."""
+    return bool(claim.primary) and len(claim.primary) + len(claim.symptoms) >= track.explained_max
+
+
+def _compare(view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], rivals: Rivals) -> None:
+    track.against = verdict.against(view, claim, others, rivals)
+    track.missing = verdict.missing(view, claim, order_known=track.order_known)
 
 
 def _note_software(view: CorrelationView, track: Track, now_ns: int) -> None:
