@@ -11,12 +11,13 @@ from analytics.correlate import absences, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, waves
+from analytics.correlate.causes.devices import deaths
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cover import Chooser, OpenCause, choose
-from analytics.correlate.finding_index import FindingIndex
+from analytics.correlate.finding_index import FindingIndex, Moved
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import LastIncident
@@ -133,7 +134,7 @@ class Correlator:
         view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new)
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
-        claims, causes = self._choose_again(view, moved, now_ns)
+        claims, causes = self._choose_again(view, moved.others, now_ns)
         self._reports.begin(view, moved, Rivals(claims), self._considered)
         closed = self._assign(view, claims, causes, now_ns)
         published = self._publish(view, closed, now_ns)
@@ -180,7 +181,7 @@ class Correlator:
         memory, self._memory = self._memory, CorrelatorMemory(began_again=True)
         self._forget()
         view = CorrelationView([], self._cluster, (), self._config, {})
-        self._reports.begin(view, frozenset(), Rivals(()), self._considered)
+        self._reports.begin(view, Moved(frozenset(), frozenset()), Rivals(()), self._considered)
         for track in memory.tracks:
             track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
             track.note(now_ns, track.cause.root, "resolved: the clocks went back")
@@ -232,6 +233,7 @@ class Correlator:
         """
         past_hold = self._memory.waited(view.by_id, self._config, now_ns)
         rests_on = (
+            deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
             past_hold,
             [

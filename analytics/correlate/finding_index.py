@@ -1,13 +1,23 @@
 """Active findings by id, kind, object and device, kept from step to step: only what changed is put in its place."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import fields
 from operator import attrgetter
+from typing import NamedTuple
 
 from analytics.correlate.cause import SYMPTOMS, weight
 from telemetry.findings import Finding, FindingKind
 from telemetry.objects import ObjectRef
 
 _Group = dict[str, Finding]  # by id, in order of onset
+
+
+class Moved(NamedTuple):
+    """Ids of findings. others: those that are new, gone, or differ from what they were. seen: those that differ only in
+    when they were observed last."""
+
+    others: frozenset[str]
+    seen: frozenset[str]
 
 
 class FindingIndex:
@@ -20,14 +30,15 @@ class FindingIndex:
         self._unordered: set[Hashable] = set()
         self.replace(findings)
 
-    def replace(self, findings: Iterable[Finding]) -> frozenset[str]:
-        """Keeps these and no others; returns the ids of those that are new, newer or gone. Every order gives the same.
+    def replace(self, findings: Iterable[Finding]) -> Moved:
+        """Keeps these and no others; returns what is another one than before. Every order gives the same.
 
         Only identity is compared: what is not new costs next to nothing.
         """
         kept = {finding.id: finding for finding in findings}
         gone = [self.by_id[found] for found in self.by_id.keys() - kept.keys()]
         new = [finding for found, finding in kept.items() if self.by_id.get(found) is not finding]
+        seen = frozenset(finding.id for finding in new if _is_seen_again(finding, self.by_id.get(finding.id)))
         for finding in gone:
             self._remove(finding)
         for finding in sorted(new, key=_order):  # so that few groups have to be put in order again
@@ -35,7 +46,7 @@ class FindingIndex:
         for name in self._unordered:
             self._groups[name] = {each.id: each for each in sorted(self._groups[name].values(), key=_order)}
         self._unordered.clear()
-        return frozenset(finding.id for finding in (*gone, *new))
+        return Moved(frozenset(finding.id for finding in (*gone, *new)) - seen, seen)
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -97,4 +108,9 @@ def _place(finding: Finding) -> tuple[int, FindingKind, ObjectRef]:
     return finding.onset_ns, finding.kind, finding.object
 
 
+def _is_seen_again(finding: Finding, known: Finding | None) -> bool:
+    return known is not None and _content(finding) == _content(known)
+
+
 _order = attrgetter("onset_ns", "id")
+_content = attrgetter(*(each.name for each in fields(Finding) if each.name != "observed_ns"))

@@ -14,6 +14,7 @@ from analytics.correlate.budget import Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.nodes import Nodes
+from analytics.correlate.finding_index import Moved
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.paths import paths, paths_left
 from analytics.correlate.texts import phrases, report
@@ -65,7 +66,7 @@ class Reports:
         self._before: dict[int, _Known] = {}
         self._known: dict[int, _Known] = {}
         self._updated: list[_Known] = []  # in this step
-        self._moved: AbstractSet[str] = frozenset()
+        self._moved = Moved(frozenset(), frozenset())
         self._surroundings: tuple[Any, ...] = ()
         self._circumstances: tuple[Any, ...] = ()
         self._gaps: tuple[str, ...] = ()
@@ -77,9 +78,9 @@ class Reports:
         self._rivals = Rivals(())
         self._rivals_moved: AbstractSet[IncidentKind] = frozenset()
 
-    def begin(self, view: CorrelationView, moved: AbstractSet[str], rivals: Rivals, considered: Considered) -> None:
-        """A new step. moved: ids of the findings that are new, newer or gone since the last one. rivals: all causes
-        that were chosen: a verdict rests on those that resemble its cause, and on what is not heard of near it."""
+    def begin(self, view: CorrelationView, moved: Moved, rivals: Rivals, considered: Considered) -> None:
+        """A new step. moved: findings since the last one. rivals: all causes that were chosen: a verdict rests on those
+        that resemble its cause, and on what is not heard of near it."""
         self._before, self._known, self._updated = self._known, {}, []
         self._moved, self._considered = moved, considered
         self._gaps, self._cut = phrases.gaps(view), phrases.of_cluster(considered, view.config)
@@ -106,7 +107,7 @@ class Reports:
         known = self._before.get(id(track))
         if known is None or not known.settled or known.claim is not claim or self._other_verdict(claim):
             return False
-        if not (self._moved.isdisjoint(claim.primary) and self._moved.isdisjoint(claim.symptoms)):
+        if _concerns(self._moved.others, claim):
             return False
         self._known[id(track)] = known
         track.accounted_ns = now_ns
@@ -160,14 +161,16 @@ class Reports:
             and not (known.contested or known.timed)
             and known.rests_on(claim)
             and known.measured == len(track.measured)
-            and self._moved.isdisjoint(claim.primary)
-            and self._moved.isdisjoint(claim.symptoms)
+            and not _concerns(self._moved.others, claim)
             and (known.nodes is view.cluster.nodes or not self._other_verdict(claim))
         )
         return known if same else None
 
     def _other_verdict(self, claim: Claim) -> bool:
-        """Whether what resembles a cause, or what is silent near it, may be another one than before."""
+        """Whether what resembles a cause, or what is silent near it, may be another one than before; and whenever its
+        findings were seen again, as by then more may be known of what came back."""
+        if _concerns(self._moved.seen, claim):
+            return True
         if self._rivals_moved and not self._rivals_moved.isdisjoint(incident_kinds()[claim.cause.kind].resembles):
             return True
         moved, to = self._silence_moved, claim.reach
@@ -201,6 +204,10 @@ class Reports:
         if known is not None:
             known.published = shown
         return incident if report.needs_publishing(track, incident) else None
+
+
+def _concerns(moved: AbstractSet[str], claim: Claim) -> bool:
+    return bool(moved) and not (moved.isdisjoint(claim.primary) and moved.isdisjoint(claim.symptoms))
 
 
 def _is_settled(view: CorrelationView, known: _Known) -> bool:
