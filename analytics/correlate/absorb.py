@@ -2,17 +2,18 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from heapq import merge
 from itertools import islice
 
 from analytics.correlate.cause import JOB_WAITS
 from analytics.correlate.claim import Claim, Key
+from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pressure import explains_wait
 from analytics.correlate.sessions import other_ends
 from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
-from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, shown_by, waits_in_time
+from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.kinds import incident_kinds
@@ -20,6 +21,7 @@ from telemetry.objects import ObjectRef
 
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
 Place = str | ObjectRef  # an object, job or device
+Places = Sequence[tuple[Near, Sequence[Place]]]
 
 
 def absorb(
@@ -58,7 +60,7 @@ class _Nearby:
 
     def __init__(self, view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> None:
         self._view, self._claims = view, claims
-        self._places = view.once(_places)
+        self._places = {finding.id: places(view, finding) for finding in left}
         self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
         self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
@@ -72,7 +74,7 @@ class _Nearby:
         there."""
         nearest: int | None = None
         holding = self._with_key.get(holder, [])
-        shown = shown_by(finding)
+        shown = self._view.index.shown[finding.id]
         for near, names in self._places[finding.id]:
             found = [claims for name in names if (claims := self._predict(near, name, shown))]
             for at in holding:
@@ -149,25 +151,25 @@ class _Nearby:
         return follows(view.config, self._claims[at].onsets_ns, since_ns)
 
 
-def _places(view: CorrelationView) -> Mapping[str, Sequence[tuple[Near, Sequence[Place]]]]:
-    """By symptom: they are given out tier by tier, and their places stay."""
-    return {finding.id: list(places(view, finding)) for finding in view.index.symptoms}
-
-
-def places(view: CorrelationView, finding: Finding) -> Iterable[tuple[Near, Sequence[Place]]]:
+def places(view: CorrelationView, finding: Finding) -> Places:
     """What a cause would have to reach to be near a symptom, nearest first."""
     if finding.kind is FindingKind.STORAGE_WAIT:
-        yield Near.OWN, refs_of(view, finding)
-        yield Near.DEVICE, path_of(view, finding)
-        return
-    slow = finding.kind is FindingKind.STORAGE_SLOW
-    jobs = sorted(view.jobs.using(finding.object)) if slow else view.jobs.of(finding.object)
-    device = view.graph.server_of(finding.object) if slow else finding.object.device
-    yield Near.OWN, [finding.object]
-    yield Near.CERTAIN_JOB, jobs
-    yield Near.POSSIBLE_JOB, jobs
-    yield Near.DEVICE, [device]
-    yield Near.FABRIC, [""] if view.graph.is_switch(device) else []
+        return (Near.OWN, refs_of(view, finding)), (Near.DEVICE, path_of(view, finding))
+    return view.cluster.of(_of_target if finding.kind is FindingKind.STORAGE_SLOW else _of_object, finding.object)
+
+
+def _of_object(cluster: Cluster, ref: ObjectRef) -> Places:
+    return _around(cluster, ref, cluster.jobs.of(ref), ref.device)
+
+
+def _of_target(cluster: Cluster, ref: ObjectRef) -> Places:
+    return _around(cluster, ref, sorted(cluster.jobs.using(ref)), cluster.graph.server_of(ref))
+
+
+def _around(cluster: Cluster, ref: ObjectRef, jobs: Sequence[str], device: str) -> Places:
+    fabric = [""] if cluster.graph.is_switch(device) else []
+    by_jobs = (Near.CERTAIN_JOB, jobs), (Near.POSSIBLE_JOB, jobs)
+    return (Near.OWN, [ref]), *by_jobs, (Near.DEVICE, [device]), (Near.FABRIC, fabric)
 
 
 def is_near(view: CorrelationView, reach: Reach, finding: Finding) -> bool:

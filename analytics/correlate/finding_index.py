@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from analytics.correlate.cause import SYMPTOMS, weight
+from analytics.correlate.symptoms import Shown, shown_by
 from telemetry.findings import Finding, FindingKind
 from telemetry.objects import ObjectRef
 
@@ -21,11 +22,13 @@ class Moved(NamedTuple):
 
 
 class FindingIndex:
-    """by_id: all of them. weights: by id, what each adds to the causes that explain it."""
+    """by_id: all of them. weights: by id, what each adds to the causes that explain it. shown: by id, what symptoms
+    show."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self.by_id: dict[str, Finding] = {}
         self.weights: dict[str, float] = {}
+        self.shown: dict[str, Shown] = {}
         self._groups: dict[Hashable, _Group] = {}
         self._unordered: set[Hashable] = set()
         self.replace(findings)
@@ -78,6 +81,8 @@ class FindingIndex:
             known = None
         self.by_id[finding.id] = finding
         self.weights[finding.id] = weight(finding)
+        if finding.kind in SYMPTOMS:
+            self.shown[finding.id] = shown_by(finding)
         order = _order(finding)
         for name in _names(finding):
             group = self._groups.get(name)
@@ -90,6 +95,7 @@ class FindingIndex:
 
     def _remove(self, finding: Finding) -> None:
         del self.by_id[finding.id], self.weights[finding.id]
+        self.shown.pop(finding.id, None)
         for name in _names(finding):
             del self._groups[name][finding.id]
             if not self._groups[name]:

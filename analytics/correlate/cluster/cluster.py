@@ -12,6 +12,7 @@ from analytics.correlate.cluster.reach import Reach, reach
 from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
 from telemetry.kinds import incident_kinds
+from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal, consistent, refused_facts
 from telemetry.topology import Topology
 
@@ -35,6 +36,7 @@ class Cluster:
         self._reaches: dict[Hashable, Reach] = {}
         self._blasts: dict[Hashable, BlastRadius] = {}
         self._of_graph: dict[Callable[[Graph], Any], Any] = {}
+        self._of_objects: dict[Hashable, Any] = {}
 
     def update(self, topology: Topology) -> None:
         """Topology that repeats what is known costs a comparison; a change of jobs alone does not rebuild the graph."""
@@ -55,12 +57,22 @@ class Cluster:
             self.jobs = Jobs(present, ended, self.graph)
             self._reaches.clear()
             self._blasts.clear()
+            self._of_objects.clear()
 
     def once(self, compute: Callable[[Graph], T]) -> T:
         """What a function makes of the graph, kept until the graph is another one."""
         if compute not in self._of_graph:
             self._of_graph[compute] = compute(self.graph)
         found: T = self._of_graph[compute]
+        return found
+
+    def of(self, compute: Callable[["Cluster", ObjectRef], T], ref: ObjectRef) -> T:
+        """What a function makes of an object, kept until the graph or the jobs are other ones."""
+        key = compute, ref
+        if key not in self._of_objects:
+            _make_room(self._of_objects)
+            self._of_objects[key] = compute(self, ref)
+        found: T = self._of_objects[key]
         return found
 
     def reach(self, cause: Cause) -> Reach:
