@@ -18,6 +18,7 @@ from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.cover import Chooser, OpenCause, choose
 from analytics.correlate.finding_index import FindingIndex, Moved
+from analytics.correlate.kept import Kept
 from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import LastIncident
@@ -78,7 +79,7 @@ class Correlator:
         self._disregarded: tuple[Any, ...] = ()
         self._followed: Graph | None = None
         self._serials: Mapping[ObjectRef, str] = {}
-        self._index, self._reports = FindingIndex(), Reports()
+        self._index, self._reports, self._kept = FindingIndex(), Reports(), Kept()
         self._rests_on: tuple[Any, ...] = ()
         self._chosen: tuple[list[Claim], list[Cause]] = [], []
 
@@ -131,7 +132,9 @@ class Correlator:
         moved = self._index.replace(self._considered.findings)
         away, kept = _away(tracks), self._memory.absences
         new = self._memory.versions
-        view = CorrelationView(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new)
+        view = CorrelationView(
+            *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept)
+        )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
         claims, causes = self._choose_again(view, moved.others, now_ns)
@@ -250,6 +253,7 @@ class Correlator:
         return self._chosen
 
     def _choose(self, view: CorrelationView, past_hold: frozenset[str]) -> tuple[list[Claim], list[Cause]]:
+        self._kept.begin(view.graph)
         causes = [cause for family in FAMILIES for cause in family(view)]
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []

@@ -10,6 +10,7 @@ from analytics.correlate.cause import JOB_WAITS, SILENCE
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.finding_index import FindingIndex
+from analytics.correlate.kept import Kept
 from analytics.correlate.pauses import Origin, origins
 from analytics.correlate.versions import Versions
 from analytics.correlate.waves import Member, Wave, waves
@@ -43,7 +44,9 @@ class CorrelationView:
         away: Mapping[str, ObjectRef] | None = None,
         absences: Mapping[str, Absence] | None = None,
         versions: Versions | None = None,
+        kept: Kept | None = None,
     ) -> None:
+        self._kept = kept or Kept()
         self._now_ns, self.asked_for_time = now_ns, False
         self.away = away or {}
         self.absences = {} if absences is None else absences
@@ -177,6 +180,10 @@ class CorrelationView:
             self._computed[compute] = compute(self)
         found: T = self._computed[compute]
         return found
+
+    def kept(self, make: Callable[..., T], name: str, *args: Any) -> T:
+        """What a function makes of the view and ``args``, from step to step; see ``kept.py``."""
+        return self._kept.of(make, self, name, *args)
 
     @cached_property
     def silent(self) -> frozenset[str]:

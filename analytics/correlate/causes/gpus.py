@@ -44,25 +44,34 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     hosts: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(GPU_FAULTS)):
         hosts[finding.object.device].append(finding)
+    firing: defaultdict[str, list[ObjectRef]] = defaultdict(list)  # by host
+    for kind, root in view.firing:
+        if kind is IncidentKind.GPU_FAULT:
+            firing[root.device].append(root)
     for host in sorted(hosts):
-        gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
-        for finding in hosts[host]:
-            gpus[finding.object].append(finding)
-        if by_heat(view, host, hosts[host]):
-            continue  # what these have in common is the host's air and power: ``environment.py``
-        if len(gpus) >= TOGETHER_MIN:
-            yield _fault(view, gpus)
-            continue
-        for gpu in sorted(gpus):
-            yield _fault(view, {gpu: gpus[gpu]})
+        yield from view.kept(_of_host, host, host, hosts[host], firing.get(host))
     yield from _across_hosts(view, hosts)
+
+
+def _of_host(
+    view: CorrelationView, host: str, found: Sequence[Finding], _firing: Sequence[ObjectRef]
+) -> Sequence[Cause]:
+    """One cause for each broken GPU, one for all where they are many. _firing: roots of incidents of its GPUs."""
+    gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in found:
+        gpus[finding.object].append(finding)
+    if view.kept(by_heat, host, host, found):
+        return ()  # what these have in common is the host's air and power: ``environment.py``
+    if len(gpus) >= TOGETHER_MIN:
+        return (_fault(view, gpus),)
+    return [_fault(view, {gpu: gpus[gpu]}) for gpu in sorted(gpus)]
 
 
 def _across_hosts(view: CorrelationView, hosts: Mapping[str, list[Finding]]) -> Iterable[Cause]:
     """GPUs of several hosts of a rack or pod that show the same at once. What slows them by heat is not among it."""
     onsets_ns: defaultdict[FindingKind, dict[str, int]] = defaultdict(dict)
     for host in sorted(hosts):
-        for finding in reversed(hosts[host]) if not by_heat(view, host, hosts[host]) else ():
+        for finding in reversed(hosts[host]) if not view.kept(by_heat, host, host, hosts[host]) else ():
             onsets_ns[finding.kind][host] = finding.onset_ns
     for kind in sorted(kind for kind, of_hosts in onsets_ns.items() if len(of_hosts) >= HOSTS_MIN):
         left, version = onsets_ns[kind], hosts_by_version(view, onsets_ns[kind])

@@ -33,16 +33,21 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     over = {link: found for link, found in links.items() if _is_over(view, link, found)}
     yield from _outages(view, _without_repairs(view, over))
     for link in sorted(links.keys() - over.keys()):
-        found = links[link]
-        kind, what = _kind(found, degraded=view.is_firing(IncidentKind.LINK_DEGRADED, [link]))
-        ends = len({finding.object for finding in found})
-        reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
-        hold = None
-        if kind is IncidentKind.LINK_DOWN and ends < 2:
-            hold = HoldPolicy.INTERVAL  # the other end may be dead
-        elif kind is not IncidentKind.LINK_FLAPPING and _is_alone(view, link, found, began):
-            hold = HoldPolicy.NONE
-        yield cause_of(kind, link, frozenset(finding.id for finding in found), reason, hold=hold)
+        degraded, alone = view.is_firing(IncidentKind.LINK_DEGRADED, [link]), _is_alone(view, link, links[link], began)
+        yield view.kept(_link, link.name, link, links[link], degraded, alone)
+
+
+def _link(view: CorrelationView, link: ObjectRef, found: list[Finding], degraded: bool, alone: bool) -> Cause:
+    """degraded: there is an open incident for that. alone: see ``_is_alone``."""
+    kind, what = _kind(found, degraded=degraded)
+    ends = len({finding.object for finding in found})
+    reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
+    hold = None
+    if kind is IncidentKind.LINK_DOWN and ends < 2:
+        hold = HoldPolicy.INTERVAL  # the other end may be dead
+    elif kind is not IncidentKind.LINK_FLAPPING and alone:
+        hold = HoldPolicy.NONE
+    return cause_of(kind, link, frozenset(finding.id for finding in found), reason, hold=hold)
 
 
 def _is_over(view: CorrelationView, link: ObjectRef, found: Iterable[Finding]) -> bool:

@@ -1,7 +1,7 @@
 """Back-pressure with an origin: slow receiver, incast, pause loop."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
@@ -31,14 +31,17 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
-        yield _slow_receiver(view, host, at_host[host])
+        firing = [port for port in at_host[host] if view.is_firing(IncidentKind.SLOW_RECEIVER, [port])]
+        yield view.kept(_slow_receiver, host, host, at_host[host], firing)
     held = frozenset(origin.port for origin in view.origins)
     for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
         yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
-def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]]) -> Cause:
-    """A host that pauses its leaf ports; one cause, however many.
+def _slow_receiver(
+    view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]], _firing: Sequence[ObjectRef]
+) -> Cause:
+    """A host that pauses its leaf ports; one cause, however many. _firing: those that are roots of open incidents.
 
     Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and
     IOMMU of healthy hosts are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has

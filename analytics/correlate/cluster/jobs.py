@@ -22,7 +22,7 @@ class Names(NamedTuple):
     @staticmethod
     def of(names: Iterable[str]) -> "Names":
         known = dict.fromkeys(names)
-        return Names(known.keys(), tuple(sorted(known)))  # most are given in order of their hosts: quick to sort
+        return Names(known.keys(), tuple(sorted(known)))  # most are in order already: quick to sort
 
     def with_more(self, more: AbstractSet[str]) -> tuple[str, ...]:
         """These names and others, in order."""
@@ -53,6 +53,7 @@ class Jobs:
         self._names: dict[frozenset[str], JobNames] = {}
         self._behind: dict[str, frozenset[str]] = {}
         self._around: dict[str, frozenset[str]] = {}
+        self._behind_any: dict[frozenset[str], frozenset[str]] = {}
         self._using: dict[str, frozenset[str]] = {}
 
     def on_device(self, name: str) -> list[str]:
@@ -104,8 +105,14 @@ class Jobs:
         if name not in self._around:
             switches = self._graph.switches
             near = self._graph.neighbours(name) & switches if name in switches else ()  # its hosts are behind it
-            self._around[name] = self.behind(name).union(*map(self.behind, near))
+            self._around[name] = self.behind(name) | self._behind_each(frozenset(near))
         return self._around[name]
+
+    def _behind_each(self, names: frozenset[str]) -> frozenset[str]:
+        """Jobs behind any of these: all leaves of a pod are next to the same switches."""
+        if names not in self._behind_any:
+            self._behind_any[names] = frozenset[str]().union(*map(self.behind, names))
+        return self._behind_any[names]
 
     def nodes(self, job_id: str) -> tuple[str, ...]:
         """Names of a job's hosts; none where it is not known."""
@@ -113,7 +120,7 @@ class Jobs:
         return known.nodes if known else ()
 
     def gpus(self, job_id: str) -> tuple[ObjectRef, ...]:
-        """All GPUs of a job that runs or ended, in the order of its nodes."""
+        """All GPUs of a job that runs or ended, by name."""
         if job_id not in self._gpus:
             self._gpus[job_id] = tuple(self._list(job_id))
         return self._gpus[job_id]
@@ -143,10 +150,15 @@ class Jobs:
         known = self._known(job_id)
         if known is None:
             return []
-        every = chain.from_iterable(map(self._graph.gpus_of, known.nodes))
+        every = chain.from_iterable(map(self._graph.gpus_of, sorted(known.nodes, key=_before_parts)))
         if not known.gpu_indices:
             return every
         return (ref for ref in every if self._graph.gpus[ref].index in known.gpu_indices)
+
+
+def _before_parts(host: str) -> str:
+    """By this hosts are in the order of the names of their parts."""
+    return f"{host}/"
 
 
 def running(topology: Topology) -> tuple[dict[str, Job], dict[str, Job]]:
