@@ -10,6 +10,7 @@ from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
+from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
@@ -77,6 +78,7 @@ class CollectorSections(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Prometheus exporters over HTTP.")
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
+    otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP/gRPC.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
     node_sources: tuple[NodesConfig, ...] = Field(
         default=(), description="Which nodes are drained, rebooted or in maintenance."

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -111,6 +111,11 @@ def _outcome(target: str, output: CollectorOutput, unmapped: Sequence[str] = ())
 
 async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
     """The largest batch of the first samples that a target sends; else why there are none."""
+    outcome = await _heard(stream, lasts_s)
+    return replace(outcome, unmapped=sorted(stream.unmapped)) if isinstance(stream, MapsNames) else outcome
+
+
+async def _heard(stream: StreamCollector, lasts_s: float) -> Outcome:
     heard: list[SampleBatch] = []
     events = 0
     sends = asyncio.Event()

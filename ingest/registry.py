@@ -30,6 +30,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
                 for job in config.gnmi_configs
             }
             return Collectors(streaming=streaming, fixed=fixed)
+        case "otlp_receivers":
+            from ingest.collectors.otlp.collector import OtlpReceiver
+
+            return Collectors(streaming=[OtlpReceiver(job, context) for job in config.otlp_receivers])
         case "job_sources":
             from ingest.collectors.slurm.collector import SlurmCollector
 

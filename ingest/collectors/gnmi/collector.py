@@ -17,10 +17,10 @@ from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
 from ingest.collectors.gnmi.transceivers import TransceiverTable
+from ingest.collectors.quota import Quota
 from ingest.ledger import DropReason, Ledger
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.grpc_messages import CallEnded

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from common.errors import ConfigError
 from common.units import NS_PER_S as S
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
-from ingest.collectors.gnmi.quota import Quota
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
+from ingest.collectors.quota import Quota
 from telemetry.gnmi import gnmi_pb2
 
 TARGET = {"address": "127.0.0.1:50051", "device": "leaf1"}

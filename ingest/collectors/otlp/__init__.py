@@ -1,0 +1,1 @@
+"""Metrics that devices and OpenTelemetry collectors push over OTLP/gRPC."""

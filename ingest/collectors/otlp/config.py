@@ -1,0 +1,37 @@
+"""Configuration of OTLP receivers: one entry of ``otlp_receivers`` is one address that we listen on."""
+
+from pydantic import Field
+
+from ingest.collectors.pushed_rule import PushedRule
+from ingest.collectors.receiver_config import ReceiverConfig, ReceiverLimits
+
+
+class OtlpRule(PushedRule):
+    """Attributes are labels, with ``_`` for each character that no label can have; ``sender`` is who sent them."""
+
+    device_from: tuple[str, ...] = Field(
+        default=("host_name", "net_host_name", "instance", "sender"),
+        min_length=1,
+        description="Attributes, the first present one names the device; `sender` is the name in the sender's "
+        "certificate, else its address. [sender] lets nobody speak for another device.",
+    )
+
+
+class OtlpLimits(ReceiverLimits):
+    series_max: int = Field(500_000, gt=0, description="Of all senders, those that nothing maps included.")
+    targets_max: int = Field(10_000, gt=0, description="Devices of all senders.")
+
+
+class Config(ReceiverConfig):
+    """One receiver."""
+
+    job_name: str = Field("otlp", min_length=1, description="First part of the targets' names.")
+    listen: str = Field(
+        "0.0.0.0:4317",
+        pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$",
+        description="host:port or [IPv6]:port; port 0: a free one.",
+    )
+    rules: tuple[OtlpRule, ...] = Field(
+        min_length=1, description="Whose names a series has, and of which device it is."
+    )
+    limits: OtlpLimits = OtlpLimits()

@@ -1,0 +1,1 @@
+"""From ExportMetricsServiceRequests to columns."""

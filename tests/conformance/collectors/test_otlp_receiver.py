@@ -1,0 +1,361 @@
+"""The OTLP receiver beside OpenTelemetry's own exporter, and beside clients that do what they should not."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import grpc
+import grpc.aio
+import pytest
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
+from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+
+from common.errors import ConfigError
+from ingest.collectors.base import CollectorContext
+from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
+from ingest.collectors.otlp.config import Config
+from ingest.collectors.otlp.decode.decoder import Decoder
+from ingest.ledger import DropReason, Ledger
+from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.servers.certificates import Certificates
+from tests.unit.ingest.otlp.requests import RULE, gauge, request, response_of
+
+UP = 'fabric_port_up{device="leaf1",port="swp1"}'
+OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="swp1"}'
+PORT = {"interface": "swp1"}
+
+
+def export_on(channel: grpc.aio.Channel) -> Any:
+    """The method for serialised messages."""
+    return channel.unary_unary(METHOD)
+
+
+class Held(asyncio.Lock):
+    """A lock that is held. asked: has a place for each that waits for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Semaphore(0)
+
+    async def acquire(self) -> Literal[True]:
+        self.asked.release()
+        return await super().acquire()
+
+
+class Receiving:
+    """A receiver that runs: what it emits, its ledger, and its address."""
+
+    def __init__(self, receiver: OtlpReceiver, emitted: Emitted, ledger: Ledger) -> None:
+        self.receiver, self.emitted, self.ledger = receiver, emitted, ledger
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.receiver.server.port}"
+
+    @property
+    def values(self) -> dict[str, list[float]]:
+        return self.emitted.values()
+
+    async def hold(self) -> Held:
+        """Requests that come from now on wait to be decoded."""
+        held = self.receiver._decoding = Held()
+        await held.acquire()
+        await held.asked.acquire()
+        return held
+
+    async def export(self, data: bytes, **options: Any) -> bytes:
+        async with grpc.aio.insecure_channel(self.address, **options) as channel:
+            return await self.call(channel, data)
+
+    async def call(self, channel: grpc.aio.Channel, data: bytes) -> bytes:
+        return bytes(await export_on(channel)(data))
+
+
+@asynccontextmanager
+async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
+    """Each sample that a receiver has seen is delivered or dropped with a reason, whatever its clients did."""
+    config = Config(**{"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "rules": (RULE,), **settings})
+    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
+    receiver = OtlpReceiver(config, CollectorContext(ledger, time.time_ns, workers))
+    task = asyncio.create_task(receiver.run(emitted))
+    try:
+        while not receiver.server.port and not task.done():
+            await asyncio.wait([task], timeout=0.01)
+        yield Receiving(receiver, emitted, ledger)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        workers.shutdown()
+    assert ledger.samples_in == sum(map(len, emitted.batches)) + ledger.drops.total()
+
+
+def now(*metrics: Any, **resource: Any) -> bytes:
+    return request(*metrics, **resource).SerializeToString()
+
+
+def state(value: int = 1, port: str = "swp1", at_ns: int | None = None) -> Any:
+    return gauge("state", ({"interface": port}, value), at_ns=at_ns or time.time_ns())
+
+
+# ---- OpenTelemetry's own exporter
+
+
+def measure(exporter: OTLPMetricExporter, device: str = "leaf1") -> MeterProvider:
+    """A gauge, a counter and a histogram of port swp1."""
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3600e3)
+    provider = MeterProvider([reader], Resource({"host.name": device, "service.name": "agent"}))
+    meter = provider.get_meter("tests")
+
+    def observe(options: CallbackOptions) -> Iterable[Observation]:
+        return [Observation(1, PORT)]
+
+    meter.create_observable_gauge("state", [observe])
+    meter.create_counter("octets").add(4096, PORT)
+    histogram = meter.create_histogram("depth")
+    for depth in (10, 300):
+        histogram.record(depth, PORT)
+    return provider
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+async def test_what_the_official_exporter_sends_arrives(compression: grpc.Compression) -> None:
+    async with receiving() as here:
+        exporter = OTLPMetricExporter(endpoint=f"http://{here.address}", insecure=True, compression=compression)
+        provider = measure(exporter)
+        assert await asyncio.to_thread(provider.force_flush)
+        assert here.values == {
+            UP: [1.0],
+            OCTETS: [4096.0],
+            'fabric_port_flaps_total{device="leaf1",port="swp1"}': [2.0],
+            'fabric_port_transmit_bytes_total{device="leaf1",port="swp1"}': [310.0],
+        }
+        assert await asyncio.to_thread(provider.force_flush)
+        assert {key: len(values) for key, values in here.values.items()} == dict.fromkeys(here.values, 2)
+        assert here.ledger.drops.total() == 0
+        batches = here.emitted.batches
+        assert [batch.collection.seq for batch in batches] == [0, 1]
+        assert {(batch.table.target, batch.table.device) for batch in batches} == {("otlp/leaf1", "leaf1")}
+        await asyncio.to_thread(provider.shutdown)
+
+
+async def test_an_exporter_of_changes_is_refused_and_counted() -> None:
+    async with receiving() as here:
+        delta = {Counter: AggregationTemporality.DELTA, Histogram: AggregationTemporality.DELTA}
+        exporter = OTLPMetricExporter(
+            endpoint=f"http://{here.address}",
+            insecure=True,
+            preferred_temporality=delta,  # type: ignore[arg-type]
+        )
+        provider = measure(exporter)
+        await asyncio.to_thread(provider.force_flush)
+        assert here.values == {UP: [1.0]}
+        assert here.ledger.drops == {DropReason.BAD_FORMAT: 2}
+        await asyncio.to_thread(provider.shutdown)
+
+
+async def test_an_exporter_whose_receiver_comes_later_loses_nothing() -> None:
+    """It tries again by itself: first nobody listens, then the receiver does."""
+    async with receiving() as first:
+        address = first.address
+    exporter = OTLPMetricExporter(endpoint=f"http://{address}", insecure=True)
+    provider = measure(exporter)
+    flushing = asyncio.create_task(asyncio.to_thread(provider.force_flush))
+    async with receiving(listen=address) as here:
+        await here.emitted.until(lambda: here.values)
+        await flushing
+        assert here.values[OCTETS] == [4096.0]
+        await asyncio.to_thread(provider.shutdown)
+
+
+# ---- who may push
+
+
+def channel_with(certificates: Certificates, address: str, client: str | None) -> grpc.aio.Channel:
+    authority = certificates.authority.read_bytes()
+    own = (certificates.key(client).read_bytes(), certificates.certificate(client).read_bytes()) if client else ()
+    credentials = grpc.ssl_channel_credentials(authority, *own)
+    return grpc.aio.secure_channel(address, credentials, [("grpc.ssl_target_name_override", "switch.example")])
+
+
+def tls(certificates: Certificates, **more: Any) -> dict[str, Any]:
+    return {"cert_file": certificates.certificate("server"), "key_file": certificates.key("server"), **more}
+
+
+async def test_a_device_is_known_by_its_certificate(certificates: Certificates) -> None:
+    rule = RULE.model_copy(update={"device_from": ("sender",)})
+    settings = {"tls": tls(certificates, client_ca_file=certificates.authority), "allow": (), "rules": (rule,)}
+    async with receiving(**settings) as here:
+        async with channel_with(certificates, here.address, "client") as channel:
+            await here.call(channel, now(state(), device="leaf9"))
+        assert here.values == {'fabric_port_up{device="client",port="swp1"}': [1.0]}
+        for refused in (None, "expired"):
+            async with channel_with(certificates, here.address, refused) as channel:
+                with pytest.raises(grpc.aio.AioRpcError) as failure:
+                    await here.call(channel, now(state()))
+                assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert here.ledger.samples_in == 1
+
+
+async def test_the_name_of_a_sender_may_be_configured(certificates: Certificates) -> None:
+    rule = RULE.model_copy(update={"device_from": ("sender",)})
+    settings = {"tls": tls(certificates, client_ca_file=certificates.authority), "rules": (rule,)}
+    async with receiving(**settings, senders={"client": "leaf1"}) as here:
+        async with channel_with(certificates, here.address, "client") as channel:
+            await here.call(channel, now(state()))
+        assert here.values == {UP: [1.0]}
+    async with receiving(rules=(rule,), senders={"127.0.0.1": "leaf1"}) as here:
+        await here.export(now(state()))
+        assert here.values == {UP: [1.0]}
+
+
+async def test_an_address_that_is_not_allowed_is_refused() -> None:
+    async with receiving(allow=("10.0.0.0/8",)) as here:
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await here.export(now(state()))
+        assert failure.value.code() is grpc.StatusCode.PERMISSION_DENIED
+        assert here.ledger.samples_in == 0
+
+
+async def test_an_address_in_use_and_an_absent_certificate_are_errors() -> None:
+    async with receiving() as here:
+        config = Config(listen=here.address, allow=("127.0.0.1",), rules=(RULE,))
+        with ThreadPoolExecutor(1) as workers, pytest.raises(ConfigError, match="otlp: listen 127"):
+            await OtlpReceiver(config, CollectorContext(Ledger(0), time.time_ns, workers)).run(here.emitted)
+    absent = {"cert_file": "absent.pem", "key_file": "absent.key"}
+    config = Config.model_validate({"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [RULE], "tls": absent})
+    with ThreadPoolExecutor(1) as workers, pytest.raises(ConfigError, match=r"absent\.pem: No such file"):
+        await OtlpReceiver(config, CollectorContext(Ledger(0), time.time_ns, workers)).run(Emitted())
+
+
+# ---- limits and failures
+
+
+def retry_delay_s(error: grpc.aio.AioRpcError) -> float:
+    """What the error says in RetryInfo, as exporters read it."""
+    (details,) = [value for key, value in error.trailing_metadata() if key == "grpc-status-details-bin"]
+    status, info = Status.FromString(details), RetryInfo()
+    assert (status.code, status.message) == (error.code().value[0], error.details())
+    assert status.details[0].Unpack(info)
+    return float(info.retry_delay.ToNanoseconds() / 1e9)
+
+
+@pytest.mark.parametrize("limits", [{"messages_per_s": 1}, {"bytes_per_s": 100}])
+async def test_too_much_of_one_sender_is_refused_until_it_may_come(limits: dict[str, float]) -> None:
+    async with receiving(limits=limits) as here:
+        error = None
+        for n in range(10):
+            try:
+                await here.export(now(state(n % 2)))
+            except grpc.aio.AioRpcError as refused:
+                error = refused
+                break
+        assert error is not None
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert 0 < retry_delay_s(error) <= 2.0
+        assert here.ledger.samples_in == n
+
+
+async def test_when_too_much_waits_the_sender_is_asked_to_wait() -> None:
+    """Two requests are being decoded, which is as many as may be; the third one is refused and loses nothing."""
+    async with receiving(limits={"waiting_max": 2}) as here:
+        held = await here.hold()
+        first = [asyncio.create_task(here.export(now(state(port=f"swp{n}")))) for n in range(2)]
+        for _ in first:
+            await held.asked.acquire()
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await here.export(now(state()))
+        assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
+        assert retry_delay_s(failure.value) == 1.0
+        held.release()
+        assert await asyncio.gather(*first) == [b"", b""]
+        assert here.ledger.samples_in == 2
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+async def test_a_message_above_the_limit_is_refused_and_the_next_one_taken(compression: grpc.Compression) -> None:
+    """Compressed, it is 20 KB: what counts is what becomes of it."""
+    async with receiving(limits={"message_bytes_max": 1 << 20}) as here:
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await here.export(bytes(20 << 20), compression=compression)
+        assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        await here.export(now(state()), compression=compression)
+        assert here.values == {UP: [1.0]}
+
+
+async def test_what_is_no_request_is_refused_for_good() -> None:
+    async with receiving() as here:
+        with pytest.raises(grpc.aio.AioRpcError) as failure:
+            await here.export(b"\xff" * 100)
+        assert failure.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+        await here.export(now(state()))
+        assert here.values == {UP: [1.0]}
+
+
+async def test_partial_success_says_how_many_and_why() -> None:
+    async with receiving() as here:
+        metric = gauge("state", (PORT, 1), ({"interface": "swp2"}, float("nan")), at_ns=time.time_ns())
+        partial = response_of(await here.export(now(metric))).partial_success
+        assert (partial.rejected_data_points, partial.error_message) == (1, "samples refused: 1 no_value")
+
+
+async def test_a_sender_that_does_not_wait_loses_nothing() -> None:
+    """What is decoded counts as known: it is delivered although nobody hears the answer, and its repetition is none."""
+    async with receiving() as here:
+        data = now(state())
+        held = await here.hold()
+        async with grpc.aio.insecure_channel(here.address) as channel:
+            call = export_on(channel)(data)
+            await held.asked.acquire()
+            call.cancel()
+        held.release()
+        await here.emitted.until(lambda: here.values)
+        assert await here.export(data) == b""
+        assert here.values == {UP: [1.0]}
+        assert here.ledger.drops == {DropReason.DUPLICATE: 1}
+
+
+async def test_a_large_request_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: set[str] = set()
+    decode: Callable[..., Any] = Decoder.decode
+
+    def noted(self: Decoder, *args: Any) -> Any:
+        threads.add(threading.current_thread().name)
+        return decode(self, *args)
+
+    monkeypatch.setattr(Decoder, "decode", noted)
+    async with receiving() as here:
+        at_ns = time.time_ns()
+        many = gauge("octets", *(({"interface": f"swp{n}"}, n) for n in range(3000)), at_ns=at_ns)
+        await here.export(now(many))
+        assert len(here.values) == 3000
+    assert "MainThread" not in threads
+
+
+async def test_a_fault_of_ours_is_no_acknowledgement(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("a bug")
+
+    async with receiving() as here:
+        with monkeypatch.context() as broken:
+            broken.setattr(Decoder, "decode", fail)
+            with pytest.raises(grpc.aio.AioRpcError) as failure:
+                await here.export(now(state()))
+            assert failure.value.code() is grpc.StatusCode.INTERNAL
+        await here.export(now(state()))
+        assert here.values == {UP: [1.0]}
+
+
+async def test_unmapped_names_are_known() -> None:
+    async with receiving() as here:
+        await here.export(now(state(), gauge("outside", (PORT, 1))))
+        assert set(here.receiver.unmapped) == {"outside"}
+        assert here.ledger.samples_in == 1
