@@ -22,7 +22,7 @@ from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_sums import Sum
 from ingest.collectors.pushed_values import BAD, KNOWN, REFUSED, Entries, Output, Pushed, Rules, Slots
 from ingest.ledger import DropReason
-from telemetry.samples import Collection, SampleBatch
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
 UNMAPPED_MAX = 10_000  # names that are remembered
@@ -69,6 +69,8 @@ class _Target:
     rows: dict[str, int] = field(default_factory=dict)
     table: SeriesTable | None = None
     seq: int = 0
+    pushed_ns: int = 0
+    told_ns: int = 0
 
     def current(self) -> SeriesTable:
         if self.table is None:
@@ -171,6 +173,22 @@ class PushedSeries:
             rows, times_ns, values = (np.concatenate(pair) for pair in columns)
         admitted.batches = self._batches(rows, times_ns, values, now_ns)
         return admitted
+
+    def silent(self, now_ns: int, after_ns: int) -> list[SampleBatch]:
+        """A batch that says so for each target without a sample for ``after_ns``: each time that this has passed.
+
+        After an hour nobody hears of it any more.
+        """
+        batches = []
+        for target in self._targets.values():
+            if now_ns - target.told_ns < after_ns or now_ns - target.pushed_ns > FORGET_NS:
+                continue
+            target.told_ns = now_ns
+            collection = Collection(self._epoch_ns, target.seq, now_ns, 0.0, DownReason.SILENT)
+            target.seq += 1
+            none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
+            batches.append(SampleBatch(target.current(), collection, *none))
+        return batches
 
     def forget_silent(self, now_ns: int) -> NDArray[np.int64] | None:
         """Makes room where there is little, for series or devices: forgets series that were silent for an hour.
@@ -289,6 +307,7 @@ class PushedSeries:
                 part = slice(first, min(first + _BATCH_ROWS, end))
                 collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0)
                 target.seq += 1
+                target.pushed_ns = target.told_ns = now_ns
                 batches.append(SampleBatch(target.current(), collection, times_ns[part], local[part], values[part]))
             begin = end
         return batches

@@ -52,6 +52,7 @@ class ReceiverConfig(BaseModel):
     allow: tuple[str, ...] = Field(
         (), description="Addresses and networks that may push, as 10.0.0.0/16. All, when tls.client_ca_file is set."
     )
+    silence_s: float = Field(60.0, gt=0, description="A device that sends nothing for so long is down as `silent`.")
     senders: dict[str, str] = Field(
         {},
         description="Name of a sender by the name in its certificate or by its address, where these are not the "

@@ -8,6 +8,7 @@ import grpc
 import structlog
 
 from common.errors import BadInput
+from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.grpc_receiver import GrpcServer, Sender
 from ingest.collectors.intake import Intake
@@ -65,12 +66,21 @@ class OtlpReceiver:
             metrics.INSECURE_RECEIVERS.labels(job).inc()
             log.warning("receiver is not secure", target=self.name)
         try:
-            await asyncio.Event().wait()
+            await self._report_silence()
         finally:
             if self._config.tls is None:
                 metrics.INSECURE_RECEIVERS.labels(job).dec()
             await self.server.stop()
             await asyncio.gather(*self._taking, return_exceptions=True)
+
+    async def _report_silence(self) -> NoReturn:
+        after_ns = to_ns(self._config.silence_s)
+        while True:
+            await asyncio.sleep(self._config.silence_s / 10)
+            async with self._decoding:
+                silent = self._series.silent(self._context.clock(), after_ns)
+            for batch in silent:
+                self._emit(batch)
 
     async def _export(self, data: bytes, context: Any) -> bytes:
         """A serialised ExportMetricsServiceRequest, answered by a serialised response."""

@@ -25,6 +25,7 @@ from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
 from ingest.collectors.otlp.config import Config
 from ingest.collectors.otlp.decode.decoder import Decoder
 from ingest.ledger import DropReason, Ledger
+from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
 from tests.servers.certificates import Certificates
 from tests.unit.ingest.otlp.requests import RULE, gauge, request, response_of
@@ -359,3 +360,13 @@ async def test_unmapped_names_are_known() -> None:
         await here.export(now(state(), gauge("outside", (PORT, 1))))
         assert set(here.receiver.unmapped) == {"outside"}
         assert here.ledger.samples_in == 1
+
+
+async def test_a_device_that_falls_silent_is_down_until_it_sends_again() -> None:
+    async with receiving(silence_s=0.2) as here:
+        await here.export(now(state()))
+        await here.emitted.until(lambda: len(here.emitted.downs) >= 2)
+        assert set(here.emitted.downs) == {DownReason.SILENT}
+        await here.export(now(state(0)))
+        assert here.values == {UP: [1.0, 0.0]}
+        assert [batch.collection.seq for batch in here.emitted.batches] == list(range(len(here.emitted.batches)))

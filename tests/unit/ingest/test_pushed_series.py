@@ -12,6 +12,7 @@ from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import FORGET_NS, Admitted, PushedSeries
 from ingest.ledger import DropReason
 from telemetry.catalogue import origins_of, sources
+from telemetry.samples import DownReason
 from tests.samples import SAMPLES
 
 NOW_NS = 1_780_000_000_000_000_000
@@ -275,3 +276,18 @@ def test_a_device_with_many_samples_gets_several_batches():
     found = series.admit(np.full(250_000, slot), times_ns, np.full(250_000, 40.0), NOW_NS)
     assert [len(batch) for batch in found.batches] == [100_000, 100_000, 50_000]
     assert [batch.collection.seq for batch in found.batches] == [0, 1, 2]
+
+
+def test_a_silent_target_is_told_each_time_and_forgotten_after_an_hour():
+    series = pushed()
+    slot = series.add(TEMP, gpu(1))
+    series.add(TEMP, gpu(2, "node2:9400"))
+    push(series, (slot, 0, 40.0))
+    assert series.silent(NOW_NS + 59 * S, 60 * S) == []
+    (batch,) = series.silent(NOW_NS + 60 * S, 60 * S)
+    assert (batch.table.device, batch.collection.down, batch.collection.seq) == ("node1", DownReason.SILENT, 1)
+    assert series.silent(NOW_NS + 61 * S, 60 * S) == []
+    assert len(series.silent(NOW_NS + 120 * S, 60 * S)) == 1
+    assert series.silent(NOW_NS + FORGET_NS + S, 60 * S) == []
+    (after,) = push(series, (slot, 3700, 41.0), now_ns=NOW_NS + 3700 * S).batches
+    assert after.collection.seq == 3
