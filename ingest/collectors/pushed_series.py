@@ -61,6 +61,7 @@ class _Target:
     """One pushed target. rows: canonical series to the row of all targets; table: None until it is asked for.
 
     epoch_ns: another one when the name was forgotten and comes back, as its numbers begin at 0.
+    pushed_ns: when it had samples last. told_ns: or was said to be silent.
     """
 
     name: str
@@ -184,7 +185,7 @@ class PushedSeries:
             if now_ns - target.told_ns < after_ns or now_ns - target.pushed_ns > FORGET_NS:
                 continue
             target.told_ns = now_ns
-            collection = Collection(self._epoch_ns, target.seq, now_ns, 0.0, DownReason.SILENT)
+            collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0, DownReason.SILENT)
             target.seq += 1
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
             batches.append(SampleBatch(target.current(), collection, *none))

@@ -286,6 +286,7 @@ def test_a_silent_target_is_told_each_time_and_forgotten_after_an_hour():
     assert series.silent(NOW_NS + 59 * S, 60 * S) == []
     (batch,) = series.silent(NOW_NS + 60 * S, 60 * S)
     assert (batch.table.device, batch.collection.down, batch.collection.seq) == ("node1", DownReason.SILENT, 1)
+    assert batch.collection.epoch_ns == 7
     assert series.silent(NOW_NS + 61 * S, 60 * S) == []
     assert len(series.silent(NOW_NS + 120 * S, 60 * S)) == 1
     assert series.silent(NOW_NS + FORGET_NS + S, 60 * S) == []
