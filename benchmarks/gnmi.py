@@ -102,6 +102,11 @@ def client() -> list[Row]:
     ]
 
 
+def messages_of(size: int) -> list[bytes]:
+    """SubscribeResponses with so many updates each: one of ``_SHAPES``."""
+    return _messages(size, _SHAPES[size])
+
+
 def _messages(size: int, count: int) -> list[bytes]:
     """Counters of ports: one update with its whole path, a port with a prefix, or a whole switch."""
     messages = []

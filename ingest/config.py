@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from common.renamed import accept_renamed
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
+from ingest.collectors.gnmi_dialout.config import Config as DialOutConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
@@ -78,6 +79,9 @@ class CollectorSections(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     scrape_configs: tuple[ScrapeConfig, ...] = Field(default=(), description="Prometheus exporters over HTTP.")
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
+    gnmi_dialout_receivers: tuple[DialOutConfig, ...] = Field(
+        default=(), description="Where switches push gNMI updates."
+    )
     otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP/gRPC.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
     node_sources: tuple[NodesConfig, ...] = Field(

@@ -6,6 +6,7 @@ Each branch imports its own collector, so that a process loads the code of the s
 from collections.abc import Iterable
 
 from ingest.collectors.base import CollectorContext, Collectors
+from ingest.collectors.receiver_config import ReceiverConfig
 from ingest.config import CollectorSections
 
 
@@ -30,10 +31,18 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
                 for job in config.gnmi_configs
             }
             return Collectors(streaming=streaming, fixed=fixed)
+        case "gnmi_dialout_receivers":
+            from ingest.collectors.gnmi.links import LinkTable
+            from ingest.collectors.gnmi_dialout.collector import DialOutReceiver
+
+            links, dialled = LinkTable(), config.gnmi_dialout_receivers
+            receivers = [DialOutReceiver(job, context, links) for job in dialled]
+            return Collectors(streaming=receivers, fixed=_senders(dialled))
         case "otlp_receivers":
             from ingest.collectors.otlp.collector import OtlpReceiver
 
-            return Collectors(streaming=[OtlpReceiver(job, context) for job in config.otlp_receivers])
+            pushed = [OtlpReceiver(job, context) for job in config.otlp_receivers]
+            return Collectors(streaming=pushed, fixed=_senders(config.otlp_receivers))
         case "job_sources":
             from ingest.collectors.slurm.collector import SlurmCollector
 
@@ -55,3 +64,12 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
 
             return Collectors(polled=inventory_collectors(config.inventory))
     raise AssertionError(f"{section}: no collector")
+
+
+def _senders(jobs: Iterable[ReceiverConfig]) -> dict[str, tuple[tuple[str, str], ...]]:
+    """The devices that the settings name: known to be missing before they push for the first time."""
+    return {
+        job.job_name: tuple((f"{job.job_name}/{device}", device) for device in job.senders.values())
+        for job in jobs
+        if job.senders
+    }

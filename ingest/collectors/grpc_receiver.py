@@ -3,6 +3,7 @@
 The library parses nothing: a method gets the bytes of its messages and who sent them.
 """
 
+import asyncio
 import ipaddress
 import ssl
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,7 @@ class Sender:
 class GrpcServer:
     """One listening server. methods: by path, ``/package.Service/Method``, the handler of its raw messages.
 
-    port: after ``start``.
+    port: once it is ``listening``.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class GrpcServer:
         self._server: Any = None
         self._networks = [ipaddress.ip_network(network) for network in config.allow]
         self.port = 0
+        self.listening = asyncio.Event()
 
     async def start(self) -> None:
         """ConfigError when the address is taken, or a file of ours cannot be read."""
@@ -77,11 +79,13 @@ class GrpcServer:
         except RuntimeError as error:
             raise ConfigError(f"{self._config.job_name}: listen {listen}: {error}") from error
         await self._server.start()
+        self.listening.set()
 
     async def stop(self) -> None:
         """Ends all calls. Idempotent."""
         if self._server is not None:
             server, self._server = self._server, None
+            self.listening.clear()
             await server.stop(_STOP_S)
 
     def sender(self, context: Any) -> Sender | None:

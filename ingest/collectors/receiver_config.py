@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common.tls import check_pair
 
+ADDRESS = r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$"
+
 
 class ServerTlsConfig(BaseModel):
     """Our own certificate, and whose certificates we ask for."""
@@ -45,7 +47,7 @@ class ReceiverConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     job_name: str = Field(min_length=1, description="First part of the targets' names.")
     listen: str = Field(
-        pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$",
+        pattern=ADDRESS,
         description="host:port or [IPv6]:port; port 0: a free one.",
     )
     tls: ServerTlsConfig | None = Field(None, description="Without it nothing is encrypted. Warned about.")

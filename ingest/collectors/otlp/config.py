@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from ingest.collectors.pushed_rule import PushedRule
-from ingest.collectors.receiver_config import ReceiverConfig, ReceiverLimits
+from ingest.collectors.receiver_config import ADDRESS, ReceiverConfig, ReceiverLimits
 
 
 class OtlpRule(PushedRule):
@@ -28,7 +28,7 @@ class Config(ReceiverConfig):
     job_name: str = Field("otlp", min_length=1, description="First part of the targets' names.")
     listen: str = Field(
         "0.0.0.0:4317",
-        pattern=r"^(\[[0-9a-fA-F:]+\]|[^:\s]+):\d{1,5}$",
+        pattern=ADDRESS,
         description="host:port or [IPv6]:port; port 0: a free one.",
     )
     rules: tuple[OtlpRule, ...] = Field(

@@ -89,8 +89,7 @@ async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
     receiver = OtlpReceiver(config, CollectorContext(ledger, time.time_ns, workers))
     task = asyncio.create_task(receiver.run(emitted))
     try:
-        while not receiver.server.port and not task.done():
-            await asyncio.wait([task], timeout=0.01)
+        await receiver.server.listening.wait()
         yield Receiving(receiver, emitted, ledger)
     finally:
         task.cancel()

@@ -32,10 +32,12 @@ WRITE = {"job_name": "prometheus", "rules": [{"source": "dcgm"}]}
 SCRAPE = {"job_name": "node", "source": "node_exporter", "static_configs": [{"targets": ["a:1", "b:1"]}]}
 GNMI = {"job_name": "leaves", "tls": {"insecure": True}, "targets": [{"address": "a:1", "device": "leaf1"}]}
 SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}]
+DIALOUT = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"]}
 OTLP = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [{"source": "cumulus"}]}
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
+    "gnmi_dialout_receivers": Example([DIALOUT], ["dialout/127.0.0.1:0"], {"numba", "grpc"}),
     "otlp_receivers": Example([OTLP], ["otlp/127.0.0.1:0"], {"numba", "grpc"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),

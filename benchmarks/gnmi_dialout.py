@@ -1,0 +1,123 @@
+"""What it costs to receive from switches that dial: the whole receiver on loopback, beside a plain server.
+
+The plain server is grpcio's with the official classes: it keeps the value of each update by the text of its path.
+"""
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import AsyncIterable, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from benchmarks.gnmi import messages_of
+from benchmarks.rows import Row, print_rows, row
+from common.units import NS_PER_S
+from ingest.collectors.base import CollectorContext, CollectorOutput
+from ingest.collectors.gnmi.config import Source
+from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.gnmi_dialout.collector import METHOD, DialOutReceiver
+from ingest.collectors.gnmi_dialout.config import Config, DialOutLimits
+from ingest.ledger import Ledger
+from telemetry.gnmi import gnmi_pb2
+from telemetry.samples import SampleBatch
+
+_NOW_NS = 1_700_000_000 * NS_PER_S
+_WARM_S, _MEASURED_S = 6.0, 4.0  # until the client has begun, and all paths are known
+
+Updates = Callable[[], int]
+Server = tuple[int, Updates, Callable[[], Any]]
+"""Its port, how many updates it has read, and what stops it."""
+
+
+def run() -> list[Row]:
+    rows = []
+    for size in (24, 1536):
+        ours, theirs = (asyncio.run(_received_per_s(size, server)) for server in (_own, _plain))
+        rows.append(row(f"gnmi_dialout_{size}_updates_a_message", ours, "updates/CPU-s", theirs))
+    return rows
+
+
+async def _received_per_s(
+    size: int, server: "Callable[[], Awaitable[tuple[int, Updates, Callable[[], Any]]]]"
+) -> float:
+    """A client in a child process sends as fast as it is read; what counts is the CPU time of this process."""
+    port, updates, stop = await server()
+    client = multiprocessing.get_context("spawn").Process(target=_send, args=(size, port), daemon=True)
+    client.start()
+    try:
+        await asyncio.sleep(_WARM_S)
+        assert updates(), "the client sends"
+        began, before = time.process_time(), updates()
+        await asyncio.sleep(_MEASURED_S)
+        return (updates() - before) / (time.process_time() - began)
+    finally:
+        client.kill()
+        await stop()
+
+
+async def _own() -> Server:
+    limits = DialOutLimits(updates_per_s=1e12, bytes_per_s=1e12, messages_per_s=1e12)
+    config = Config(listen="127.0.0.1:0", allow=("127.0.0.1",), source=Source.ARISTA, limits=limits)
+    workers, received = ThreadPoolExecutor(2), 0
+    receiver = DialOutReceiver(config, CollectorContext(Ledger(0), lambda: _NOW_NS, workers), LinkTable())
+
+    def count(output: CollectorOutput) -> None:
+        nonlocal received
+        received += len(output) if isinstance(output, SampleBatch) else 0
+
+    task = asyncio.create_task(receiver.run(count))
+    await receiver.server.listening.wait()
+
+    async def stop() -> None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        workers.shutdown()
+
+    return receiver.server.port, lambda: received, stop
+
+
+async def _plain() -> Server:
+    values: dict[str, float] = {}
+    received = 0
+
+    def text(path: gnmi_pb2.Path) -> str:
+        return "/".join(
+            elem.name + "".join(f"[{key}={value}]" for key, value in elem.key.items()) for elem in path.elem
+        )
+
+    async def publish(messages: AsyncIterable[gnmi_pb2.SubscribeResponse], context: Any) -> None:
+        nonlocal received
+        async for message in messages:
+            prefix = text(message.update.prefix)
+            for update in message.update.update:
+                values[f"{prefix}/{text(update.path)}"] = float(update.val.uint_val)
+            received += len(message.update.update)
+
+    handler: Any = grpc.stream_stream_rpc_method_handler(publish, gnmi_pb2.SubscribeResponse.FromString)
+    server = grpc.aio.server()
+    _, service, method = METHOD.split("/")
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {method: handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    return port, lambda: received, lambda: server.stop(None)
+
+
+def _send(size: int, port: int) -> None:
+    messages = messages_of(size)
+
+    def forever() -> Any:
+        while True:
+            yield from messages
+
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        publish: Any = channel.stream_stream(METHOD)
+        for _ in publish(forever()):
+            pass
+
+
+if __name__ == "__main__":
+    print_rows(run())

@@ -1,0 +1,1 @@
+"""gNMI updates that switches send by themselves: SONiC's dial-out."""
