@@ -17,10 +17,11 @@ from benchmarks.gnmi import messages_of
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
 from ingest.collectors.base import CollectorContext, CollectorOutput
+from ingest.collectors.dialled_config import DialledLimits
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.links import LinkTable
-from ingest.collectors.gnmi_dialout.collector import METHOD, DialOutReceiver
-from ingest.collectors.gnmi_dialout.config import Config, DialOutLimits
+from ingest.collectors.gnmi_dialout.collector import METHOD, dialout_receiver
+from ingest.collectors.gnmi_dialout.config import Config
 from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import SampleBatch
@@ -60,10 +61,10 @@ async def _received_per_s(
 
 
 async def _own() -> Server:
-    limits = DialOutLimits(updates_per_s=1e12, bytes_per_s=1e12, messages_per_s=1e12)
+    limits = DialledLimits(updates_per_s=1e12, bytes_per_s=1e12, messages_per_s=1e12)
     config = Config(listen="127.0.0.1:0", allow=("127.0.0.1",), source=Source.ARISTA, limits=limits)
     workers, received = ThreadPoolExecutor(2), 0
-    receiver = DialOutReceiver(config, CollectorContext(Ledger(0), lambda: _NOW_NS, workers), LinkTable())
+    receiver = dialout_receiver(config, CollectorContext(Ledger(0), lambda: _NOW_NS, workers), LinkTable())
 
     def count(output: CollectorOutput) -> None:
         nonlocal received

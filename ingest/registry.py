@@ -33,10 +33,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             return Collectors(streaming=streaming, fixed=fixed)
         case "gnmi_dialout_receivers":
             from ingest.collectors.gnmi.links import LinkTable
-            from ingest.collectors.gnmi_dialout.collector import DialOutReceiver
+            from ingest.collectors.gnmi_dialout.collector import dialout_receiver
 
             links, dialled = LinkTable(), config.gnmi_dialout_receivers
-            receivers = [DialOutReceiver(job, context, links) for job in dialled]
+            receivers = [dialout_receiver(job, context, links) for job in dialled]
             return Collectors(streaming=receivers, fixed=_senders(dialled))
         case "otlp_receivers":
             from ingest.collectors.otlp.collector import OtlpReceiver

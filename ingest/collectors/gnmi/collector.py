@@ -12,9 +12,10 @@ from common.errors import ConfigError
 from ingest.collectors.base import Clock, Emit
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
-from ingest.collectors.gnmi.decode.decoder import warm_up
+from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
 from ingest.collectors.gnmi.device import DeviceUpdates
 from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
 from ingest.ledger import Ledger
@@ -43,7 +44,9 @@ class GnmiCollector:
         self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
         self._log = log.bind(job=config.job_name, target=self.name, device=target.device)
         self._links = links if links is not None else LinkTable()
-        self._updates = DeviceUpdates(config, self.name, target.device, ledger, self._links, clock)
+        naming = Naming((config.source, "openconfig"))
+        decoder = Decoder(self.name, target.device, naming, config.limits.series_max)
+        self._updates = DeviceUpdates(config, self.name, target.device, decoder, ledger, self._links, clock)
         self._streams = [
             Stream(config, target, subscription, self._updates.deliver, self._stream_changed)
             for subscription in subscriptions_of(config)

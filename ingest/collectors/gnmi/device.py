@@ -9,11 +9,9 @@ import numpy as np
 
 from ingest.collectors.base import Clock, Emit
 from ingest.collectors.gnmi import metrics
-from ingest.collectors.gnmi.config import LimitsConfig, Source
+from ingest.collectors.gnmi.config import LimitsConfig
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
-from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.links import LinkTable
-from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.transceivers import TransceiverTable
 from ingest.collectors.quota import Quota
 from ingest.ledger import DropReason, Ledger
@@ -32,13 +30,23 @@ class DeviceJob(Protocol):
     @property
     def job_name(self) -> str: ...
     @property
-    def source(self) -> Source: ...
-    @property
     def limits(self) -> LimitsConfig: ...
     @property
     def gather_quiet_s(self) -> float: ...
     @property
     def gather_max_s(self) -> float: ...
+
+
+class MessageDecoder(Protocol):
+    """State of one device. refused: paths and series above its limits."""
+
+    @property
+    def table(self) -> SeriesTable: ...
+    @property
+    def refused(self) -> int: ...
+    def decode(self, messages: Sequence[bytes], now_ns: int) -> Decoded:
+        """Messages in the order of their arrival."""
+        ...
 
 
 class DeviceUpdates:
@@ -47,11 +55,20 @@ class DeviceUpdates:
     links: shared by all devices of the process, so that both ends of a link are one link.
     """
 
-    def __init__(self, job: DeviceJob, name: str, device: str, ledger: Ledger, links: LinkTable, clock: Clock) -> None:
+    def __init__(
+        self,
+        job: DeviceJob,
+        name: str,
+        device: str,
+        decoder: MessageDecoder,
+        ledger: Ledger,
+        links: LinkTable,
+        clock: Clock,
+    ) -> None:
         self._job, self._name, self._device = job, name, device
         self._ledger, self._links, self._clock = ledger, links, clock
         self._transceivers = TransceiverTable(device)
-        self._decoder = Decoder(name, device, Naming((job.source, "openconfig")), job.limits.series_max)
+        self._decoder = decoder
         self._bytes = Quota(job.limits.bytes_per_s)
         self._updates = Quota(job.limits.updates_per_s)
         self._messages = Quota(job.limits.messages_per_s)

@@ -13,9 +13,10 @@ import grpc.aio
 import pytest
 
 from ingest.collectors.base import CollectorContext
+from ingest.collectors.dialled import DialledReceiver
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.elements import parse_path
-from ingest.collectors.gnmi_dialout.collector import METHOD, DialOutReceiver
+from ingest.collectors.gnmi_dialout.collector import METHOD, dialout_receiver
 from ingest.collectors.gnmi_dialout.config import Config
 from ingest.ledger import DropReason, Ledger
 from telemetry.gnmi import gnmi_pb2
@@ -30,7 +31,7 @@ RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
 class Receiving:
     """A receiver that runs: what it emits, its ledger, and its address."""
 
-    def __init__(self, receiver: DialOutReceiver, emitted: Emitted, ledger: Ledger) -> None:
+    def __init__(self, receiver: DialledReceiver, emitted: Emitted, ledger: Ledger) -> None:
         self.receiver, self.emitted, self.ledger = receiver, emitted, ledger
 
     @property
@@ -54,7 +55,7 @@ async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
     changes = {"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "senders": {"127.0.0.1": "leaf1"}, **settings}
     ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
     context = CollectorContext(ledger, time.time_ns, workers)
-    receiver = DialOutReceiver(Config.model_validate(changes), context, LinkTable())
+    receiver = dialout_receiver(Config.model_validate(changes), context, LinkTable())
     task = asyncio.create_task(receiver.run(emitted))
     try:
         await receiver.server.listening.wait()
@@ -140,6 +141,7 @@ async def test_more_than_the_limits_is_refused(limits: dict[str, int], what: str
         if what == "devices":
             here.receiver._devices["another"] = here.receiver._devices.pop("127.0.0.1")
         async with here.dialled() as call:
+            await call.write(response(("in-octets", 1)).SerializeToString())
             assert await call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
             assert f"limits.{what}_max" in await call.details()
 

@@ -10,11 +10,11 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from common.errors import BadInput
 from common.units import NS_PER_S
+from common.wire.span_table import UNKNOWN, SpanTable
 from ingest.collectors import pushed_series
 from ingest.collectors.otlp.decode import scan
 from ingest.collectors.otlp.decode.attributes import metric_name, point_labels, resource_labels
 from ingest.collectors.otlp.decode.scan import PARTS, Part, Points, Stop, scan_request
-from ingest.collectors.otlp.decode.span_table import UNKNOWN, SpanTable
 from ingest.collectors.pushed_series import Admitted, PushedSeries
 
 _COLUMNS = 4096

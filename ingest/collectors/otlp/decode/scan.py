@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from common.jit import compiled
 from common.wire.protobuf import length, little_endian, signed, skip, varint
-from ingest.collectors.otlp.decode.span_table import SpanArrays, SpanIndex, SpanTable, find
+from common.wire.span_table import SpanArrays, SpanIndex, SpanTable, find
 
 
 class Stop(IntEnum):

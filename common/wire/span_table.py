@@ -1,7 +1,7 @@
 """Bytes below a parent as keys of a hash table that compiled code searches without creating an object.
 
-A resource is known by its bytes, a metric by its resource and its name, a series by its metric and its attributes: so a
-data point costs a comparison of its attributes alone.
+Parents make trees: what is known of a message is known by the bytes of one step at a time, a name below its container,
+a set of attributes below its metric.
 """
 
 from typing import NamedTuple
