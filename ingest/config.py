@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.renamed import accept_renamed
+from ingest.collectors.cisco_mdt.config import Config as MdtConfig
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.gnmi_dialout.config import Config as DialOutConfig
@@ -81,6 +82,9 @@ class CollectorSections(BaseModel):
     gnmi_configs: tuple[GnmiConfig, ...] = Field(default=(), description="Switches over gNMI.")
     gnmi_dialout_receivers: tuple[DialOutConfig, ...] = Field(
         default=(), description="Where switches push gNMI updates."
+    )
+    cisco_mdt_receivers: tuple[MdtConfig, ...] = Field(
+        default=(), description="Where Cisco switches push model-driven telemetry."
     )
     otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP/gRPC.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")

@@ -38,6 +38,13 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             links, dialled = LinkTable(), config.gnmi_dialout_receivers
             receivers = [dialout_receiver(job, context, links) for job in dialled]
             return Collectors(streaming=receivers, fixed=_senders(dialled))
+        case "cisco_mdt_receivers":
+            from ingest.collectors.cisco_mdt.collector import mdt_receiver
+            from ingest.collectors.gnmi.links import LinkTable
+
+            links, dialling = LinkTable(), config.cisco_mdt_receivers
+            switches = [mdt_receiver(job, context, links) for job in dialling]
+            return Collectors(streaming=switches, fixed=_senders(dialling))
         case "otlp_receivers":
             from ingest.collectors.otlp.collector import OtlpReceiver
 

@@ -1,0 +1,1 @@
+"""Model-driven telemetry that Cisco switches send by themselves."""

@@ -1,0 +1,1 @@
+"""From Telemetry messages to columns."""
