@@ -1,11 +1,13 @@
 """The OTLP receiver beside OpenTelemetry's own exporter, and beside clients that do what they should not."""
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
 from typing import Any, Literal
 
 import grpc
@@ -19,13 +21,19 @@ from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
 from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
+from bus.config import BusConfig, EmbeddedConfig
+from bus.open import open_bus
 from common.errors import ConfigError
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
 from ingest.collectors.otlp.config import Config
 from ingest.collectors.otlp.decode.decoder import Decoder
+from ingest.config import IngestConfig
 from ingest.ledger import DropReason, Ledger
-from telemetry.samples import DownReason
+from ingest.service import IngestService
+from telemetry import topics
+from telemetry.codec.batch import BatchDecoder
+from telemetry.samples import DownReason, SampleBatch
 from tests.conformance.collectors.gnmi_peer import Emitted
 from tests.servers.certificates import Certificates
 from tests.unit.ingest.otlp.requests import RULE, gauge, request, response_of
@@ -369,3 +377,29 @@ async def test_a_device_that_falls_silent_is_down_until_it_sends_again() -> None
         await here.export(now(state(0)))
         assert here.values == {UP: [1.0, 0.0]}
         assert [batch.collection.seq for batch in here.emitted.batches] == list(range(len(here.emitted.batches)))
+
+
+async def test_what_is_pushed_to_a_running_stage_is_on_the_bus_and_in_its_ledger(tmp_path: Path) -> None:
+    bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))
+    await bus.start()
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    job = {"listen": address, "allow": ["127.0.0.1"], "rules": [RULE.model_dump()], "senders": {"127.0.0.1": "leaf1"}}
+    service = IngestService(IngestConfig.model_validate({"otlp_receivers": [job]}), bus)
+    await service.start()
+    exporter = OTLPMetricExporter(endpoint=f"http://{address}", insecure=True)
+    provider = measure(exporter)
+    assert await asyncio.to_thread(provider.force_flush)
+    reader, decoder = bus.consume([topics.SAMPLES], {}), BatchDecoder()
+    batches: list[SampleBatch] = []
+    while not batches:
+        records = await reader.poll(wait_s=0.05)
+        batches += [decoder.decode(record.value or b"", record.headers) for record in records]
+    await reader.stop()
+    await asyncio.to_thread(provider.shutdown)
+    await service.stop()
+    await bus.stop()
+    assert (batches[0].table.target, len(batches[0])) == ("otlp/leaf1", 4)
+    report = service.report()
+    assert report.samples_in == report.samples_out == 8, "shutting down, the exporter sends once more"
