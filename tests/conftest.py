@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.servers.prometheus",
     "tests.servers.alertmanager",
     "tests.servers.certificates",
+    "tests.servers.dialling",
     "tests.servers.gnmi",
     "tests.servers.node_exporter",
     "tests.servers.chromium",

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -14,10 +15,12 @@ import pytest
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.cisco_mdt.collector import METHOD, mdt_receiver
 from ingest.collectors.cisco_mdt.config import Config
+from ingest.collectors.cisco_mdt.proto.telemetry_bis_pb2 import Telemetry
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.servers.dialling import dial
 from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, as_json, message, microburst
 
 RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Eth1/1"}'
@@ -28,12 +31,12 @@ class Receiving:
     """A receiver that runs: what it emits, and its ledger."""
 
     def __init__(self, port: int, emitted: Emitted, ledger: Ledger) -> None:
-        self._port, self.emitted, self.ledger = port, emitted, ledger
+        self.address, self.emitted, self.ledger = f"127.0.0.1:{port}", emitted, ledger
 
     @asynccontextmanager
     async def dialled(self) -> AsyncIterator[Any]:
         """A call over a connection of its own, for serialised MdtDialoutArgs."""
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{self._port}") as channel:
+        async with grpc.aio.insecure_channel(self.address) as channel:
             call: Any = channel.stream_stream(METHOD)
             yield call()
 
@@ -75,6 +78,15 @@ async def test_a_recorded_message_of_a_nexus_arrives() -> None:
         peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Eth0/0/0",queue="255",reset="read"}'
         await here.emitted.until(lambda: peak in here.emitted.values())
         assert here.emitted.values()[peak] == [500.0]
+
+
+async def test_a_go_program_that_dials_as_a_switch_does(dialling: Path) -> None:
+    """grpc-go with Cisco's own messages; it ends its call, which is no failure of ours."""
+    async with receiving(senders={"n9k-eor-tm4": "leaf1"}) as here:
+        sent = [Telemetry.FromString(microburst(time.time_ns() + n * 10**9)) for n in range(3)]
+        assert await dial(dialling, "mdt", here.address, sent) == "OK"
+        peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Eth0/0/0",queue="255",reset="read"}'
+        await here.emitted.until(lambda: here.emitted.values().get(peak) == [500.0] * 3)
 
 
 async def test_a_large_message_comes_in_chunks() -> None:

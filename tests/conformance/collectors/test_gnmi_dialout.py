@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -24,6 +25,7 @@ from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted, response
 from tests.samples import SAMPLES
 from tests.servers.certificates import Certificates
+from tests.servers.dialling import dial
 
 RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
 
@@ -90,6 +92,16 @@ async def test_what_a_sonic_switch_answered_arrives_when_it_dials() -> None:
         await here.emitted.until(lambda: frames in here.emitted.values() and len(here.emitted.values()) > 60)
         assert here.emitted.values()[frames] == [2.0]
         assert {batch.table.target for batch in here.emitted.batches} == {"dialout/leaf1"}
+
+
+async def test_a_go_program_that_dials_as_sonic_does(dialling: Path) -> None:
+    """grpc-go with openconfig's own messages; it ends its call, which is no failure of ours."""
+    async with receiving() as here:
+        document = recorded("COUNTERS__Ethernet68")
+        sent = gnmi_pb2.SubscribeResponse.FromString(of_table("COUNTERS_DB", "COUNTERS/Ethernet68", document))
+        assert await dial(dialling, "sonic", here.address, [sent]) == "OK"
+        frames = 'fabric_port_pfc_pause_frames_total{device="leaf1",direction="rx",port="Ethernet68",priority="7"}'
+        await here.emitted.until(lambda: here.emitted.values().get(frames) == [2.0])
 
 
 async def test_updates_of_several_calls_of_one_device_have_one_table() -> None:
