@@ -297,10 +297,15 @@ class PushedSeries:
         if not rows.size:
             return []
         numbers = self._number[rows]
-        order = np.argsort(numbers, kind="stable")
-        rows, times_ns, values, numbers = rows[order], times_ns[order], values[order], numbers[order]
+        changes = np.flatnonzero(numbers[1:] != numbers[:-1])
+        if changes.size:
+            order = np.argsort(numbers, kind="stable")
+            rows, times_ns, values, numbers = rows[order], times_ns[order], values[order], numbers[order]
+            changes = np.flatnonzero(numbers[1:] != numbers[:-1])
+        else:  # of one target, as most pushes are; the copies let go of the longer columns that they are a part of
+            times_ns, values = times_ns.copy(), values.copy()
         local = self._local[rows].astype(np.uint32)
-        ends = np.append(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1, rows.size).tolist()
+        ends = [*(changes + 1).tolist(), rows.size]
         batches, begin = [], 0
         for end in ends:
             target = self._target_of[int(rows[begin])]
