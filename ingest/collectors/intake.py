@@ -1,7 +1,5 @@
 """Whether a receiver takes a message now: what waits is bounded, and what each sender may send. Pure: time goes in."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ingest.collectors.quota import Quota
@@ -28,7 +26,7 @@ class Intake:
         self.waiting = self.waiting_bytes = 0
 
     def refusal(self, sender: str, size: int, now_ns: int) -> Refusal | None:
-        """None when the message is taken: hold it then with ``holding``."""
+        """None when the message is taken: it waits then until it is released."""
         limits = self._limits
         if self.waiting >= limits.waiting_max or self.waiting_bytes + size > limits.waiting_bytes_max:
             return Refusal(f"{self.waiting} messages wait to be decoded", _FULL_WAIT_S, is_quota=False)
@@ -39,17 +37,14 @@ class Intake:
         wait_s = quantity.wait_s(size, now_ns)
         if wait_s:
             return Refusal(f"more than {limits.bytes_per_s:g} bytes a second", wait_s, is_quota=True)
-        return None
-
-    @contextmanager
-    def holding(self, size: int) -> Iterator[None]:
         self.waiting += 1
         self.waiting_bytes += size
-        try:
-            yield
-        finally:
-            self.waiting -= 1
-            self.waiting_bytes -= size
+        return None
+
+    def release(self, size: int) -> None:
+        """A message that was taken does not wait any more."""
+        self.waiting -= 1
+        self.waiting_bytes -= size
 
     def _quotas(self, sender: str) -> tuple[Quota, Quota]:
         """Those of a sender; the one that was silent for longest is forgotten when there are too many."""

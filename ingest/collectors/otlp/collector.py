@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from functools import partial
 from typing import Any, NoReturn
 
 import grpc
@@ -97,7 +98,7 @@ class OtlpReceiver:
         # What is decoded is known, so it has to be delivered, even when its sender does not wait any longer.
         taking = asyncio.create_task(self._take(data, name, now_ns))
         self._taking.add(taking)
-        taking.add_done_callback(self._taking.discard)
+        taking.add_done_callback(partial(self._taken, size=len(data)))
         try:
             decoded = await asyncio.shield(taking)
         except BadInput as error:
@@ -109,17 +110,22 @@ class OtlpReceiver:
 
     async def _take(self, data: bytes, sender: str, now_ns: int) -> Decoded:
         """Decodes one request at a time, in the order in which they came, and delivers its samples."""
-        with self._intake.holding(len(data)):
-            async with self._decoding:
-                if len(data) <= _THREAD_BYTES:
-                    decoded = self._decoder.decode(data, sender, now_ns)
-                else:
-                    loop, decode = asyncio.get_running_loop(), self._decoder.decode
-                    decoded = await loop.run_in_executor(self._context.workers, decode, data, sender, now_ns)
+        async with self._decoding:
+            if len(data) <= _THREAD_BYTES:
+                decoded = self._decoder.decode(data, sender, now_ns)
+            else:
+                loop, decode = asyncio.get_running_loop(), self._decoder.decode
+                decoded = await loop.run_in_executor(self._context.workers, decode, data, sender, now_ns)
         self._count(decoded, len(data))
         for batch in decoded.admitted.batches:
             self._emit(batch)
         return decoded
+
+    def _taken(self, taking: "asyncio.Task[Decoded]", size: int) -> None:
+        self._taking.discard(taking)
+        self._intake.release(size)
+        if not taking.cancelled():
+            taking.exception()  # its sender may have gone without hearing of it
 
     def _count(self, decoded: Decoded, size: int) -> None:
         job, admitted = self._config.job_name, decoded.admitted
