@@ -19,7 +19,7 @@ from ingest.collectors.pushed_series import Admitted, PushedSeries
 
 _COLUMNS = 4096
 _END, _UNUSUAL, _FULL, _ = map(int, Stop)  # plain integers: looking up a member of an enumeration costs a microsecond
-_FORGET_NS = 60 * NS_PER_S  # between two looks for silent series, while there is no room
+_FORGET_NS = 60 * NS_PER_S  # between two looks whether silent series have to make room
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Decoder:
 
     def decode(self, data: bytes, sender: str, now_ns: int) -> Decoded:
         """A serialised ExportMetricsServiceRequest of a sender that came at ``now_ns``. BadInput when it is none."""
-        if self._pushed.is_full and now_ns - self._forgot_ns >= _FORGET_NS:
+        if now_ns - self._forgot_ns >= _FORGET_NS:
             self._forgot_ns = now_ns
             moved = self._pushed.forget_silent(now_ns)
             if moved is not None:
