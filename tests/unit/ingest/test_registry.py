@@ -142,3 +142,15 @@ def test_another_parser_of_protobuf_stops_the_start(context: CollectorContext, m
     monkeypatch.setattr(api_implementation, "Type", lambda: "python")
     with pytest.raises(ConfigError, match="gnmi_configs: protobuf parses with 'python', expected 'upb'"):
         list(build_collectors(CollectorSections.model_validate({"gnmi_configs": [GNMI]}), context))
+
+
+@pytest.mark.parametrize("section", ["otlp_receivers", "gnmi_dialout_receivers", "cisco_mdt_receivers"])
+def test_senders_that_are_named_are_targets_before_they_push(section: str, context: CollectorContext) -> None:
+    settings = {**EXAMPLES[section].settings[0], "job_name": "pushed", "senders": {"10.0.0.1": "leaf1"}}
+    (collectors,) = build_collectors(CollectorSections.model_validate({section: [settings]}), context)
+    assert collectors.fixed == {"pushed": (("pushed/leaf1", "leaf1"),)}
+
+
+def test_a_receiver_that_says_nobody_may_push_is_refused() -> None:
+    with pytest.raises(ValueError, match="who may push"):
+        CollectorSections.model_validate({"otlp_receivers": [{"rules": [{"source": "cumulus"}]}]})
