@@ -49,13 +49,13 @@ class Service:
 
 @dataclass(slots=True)
 class _Device:
-    """One device that has dialled. streams: its calls; heard_ns: when it sent last; told_ns: or was said to be down."""
+    """One device that has dialled. streams: its calls; heard_ns: when it sent last; said_ns: or was said to be down."""
 
     updates: DeviceUpdates
     decoding: "asyncio.Task[None]"
     streams: int = 0
     heard_ns: int = 0
-    told_ns: int = 0
+    said_ns: int = 0
 
 
 class DialledReceiver:
@@ -149,8 +149,8 @@ class DialledReceiver:
                 if not device.streams and now_ns - device.heard_ns > _FORGET_NS:
                     device.decoding.cancel()
                     del self._devices[name]
-                elif now_ns - max(device.heard_ns, device.told_ns) >= silence_ns:
-                    device.told_ns = now_ns
+                elif now_ns - max(device.heard_ns, device.said_ns) >= silence_ns:
+                    device.said_ns = now_ns
                     reason = DownReason.SILENT if device.streams else DownReason.CLOSED
                     self._emit(device.updates.down_batch(reason))
 

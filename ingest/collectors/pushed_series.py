@@ -20,7 +20,7 @@ from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.relabel import relabel
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_sums import Sum
-from ingest.collectors.pushed_values import BAD, KNOWN, REFUSED, Entries, Output, Pushed, Rules, Slots
+from ingest.collectors.pushed_values import BAD, KNOWN, LEFT_OUT, REFUSED, Entries, Output, Pushed, Rules, Slots
 from ingest.ledger import DropReason
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
@@ -61,7 +61,7 @@ class _Target:
     """One pushed target. rows: canonical series to the row of all targets; table: None until it is asked for.
 
     epoch_ns: another one when the name was forgotten and comes back, as its numbers begin at 0.
-    pushed_ns: when it had samples last. told_ns: or was said to be silent.
+    pushed_ns: when it had samples last. said_ns: or was said to be silent.
     """
 
     name: str
@@ -71,7 +71,7 @@ class _Target:
     table: SeriesTable | None = None
     seq: int = 0
     pushed_ns: int = 0
-    told_ns: int = 0
+    said_ns: int = 0
 
     def current(self) -> SeriesTable:
         if self.table is None:
@@ -136,6 +136,8 @@ class PushedSeries:
         if found is None:
             return self._append(REFUSED)
         target, source, entries = found
+        if entries is None:
+            return self._append(LEFT_OUT)
         if not entries and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(metric)
         return self._append(KNOWN, [(self._row(target, entry), entry) for entry in entries], self._spans[source])
@@ -182,9 +184,9 @@ class PushedSeries:
         """
         batches = []
         for target in self._targets.values():
-            if now_ns - target.told_ns < after_ns or now_ns - target.pushed_ns > FORGET_NS:
+            if now_ns - target.said_ns < after_ns or now_ns - target.pushed_ns > FORGET_NS:
                 continue
-            target.told_ns = now_ns
+            target.said_ns = now_ns
             collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0, DownReason.SILENT)
             target.seq += 1
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
@@ -207,8 +209,8 @@ class PushedSeries:
         self._keep(np.flatnonzero(keep))
         return moved
 
-    def _map(self, metric: str, labels: Mapping[str, str]) -> tuple[_Target, int, list[Entry]] | None:
-        """Target, number of the rule and entries, none for a series outside the catalogue; None without room."""
+    def _map(self, metric: str, labels: Mapping[str, str]) -> tuple[_Target, int, list[Entry] | None] | None:
+        """Target, number of the rule and entries as ``Mapper.map`` gives them; None without room."""
         nobody = _Target("", "")
         job = labels.get("job", "")
         number = next((n for n, rule in enumerate(self._rules) if rule.matches(job)), None)
@@ -226,7 +228,7 @@ class PushedSeries:
             return nobody, number, []
         name = f"{self._name}/{address or device}"
         target = self._targets.get(name) or _Target(name, device, self._epoch_ns)
-        entries = self._mapper(number, target, identity).map(metric, _of_source(labels)) or []
+        entries = self._mapper(number, target, identity).map(metric, _of_source(labels))
         if entries and name not in self._targets:
             if len(self._targets) >= self._targets_max:
                 return None
@@ -313,7 +315,7 @@ class PushedSeries:
                 part = slice(first, min(first + _BATCH_ROWS, end))
                 collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0)
                 target.seq += 1
-                target.pushed_ns = target.told_ns = now_ns
+                target.pushed_ns = target.said_ns = now_ns
                 batches.append(SampleBatch(target.current(), collection, times_ns[part], local[part], values[part]))
             begin = end
         return batches

@@ -9,7 +9,7 @@ from common.jit import compiled
 
 STALE = np.uint64(0x7FF0000000000002)  # Prometheus' mark for the end of a series: a NaN, not a sample
 PLAIN, CONSTANT = -1, -2  # in place of a bit
-KNOWN, REFUSED, BAD = 0, 1, 2  # kinds of slots
+KNOWN, REFUSED, BAD, LEFT_OUT = 0, 1, 2, 3  # kinds of slots
 UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT, COUNTS = range(9)
 
 
@@ -103,6 +103,8 @@ def admit(pushed: Pushed, slots: Slots, entries: Entries, rules: Rules, out: Out
         slots.seen_ns[slot] = rules.now_ns
         if slots.kinds[slot] == BAD:
             counts[BAD_AT] += 1
+            continue
+        if slots.kinds[slot] == LEFT_OUT:
             continue
         if slots.counts[slot] == 0:
             counts[UNMAPPED_AT] += 1

@@ -18,7 +18,7 @@ class ServerTlsConfig(BaseModel):
     cert_file: Path = Field(description="Our certificate chain, PEM. Read again when it changes.")
     key_file: Path = Field(description="Its private key, PEM.")
     client_ca_file: Path | None = Field(
-        None, description="Authorities of the devices' certificates; with it only devices that have one may push."
+        None, description="Authorities of the senders' certificates; with it only senders that have one may push."
     )
 
     @model_validator(mode="after")

@@ -5,7 +5,7 @@ import contextlib
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import orjson
@@ -109,7 +109,9 @@ class Pictures:
         return self._data
 
 
-async def _events(model: ReadModel, pictures: Pictures, may_read: Callable[[], bool]) -> AsyncIterator[ServerSentEvent]:
+async def _events(
+    model: ReadModel, pictures: Pictures, may_read: Callable[[], bool]
+) -> AsyncGenerator[ServerSentEvent, None]:
     seen = -1
     while may_read():
         if model.version != seen:

@@ -12,6 +12,7 @@ from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import LimitsConfig
 from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.gnmi.paths.unmapped import UnmappedPaths
 from ingest.collectors.gnmi.transceivers import TransceiverTable
 from ingest.collectors.quota import Quota
 from ingest.ledger import DropReason, Ledger
@@ -44,6 +45,8 @@ class MessageDecoder(Protocol):
     def table(self) -> SeriesTable: ...
     @property
     def refused(self) -> int: ...
+    @property
+    def unmapped(self) -> UnmappedPaths: ...
     def decode(self, messages: Sequence[bytes], now_ns: int) -> Decoded:
         """Messages in the order of their arrival."""
         ...

@@ -9,6 +9,7 @@ from aiohttp import web
 
 from common.errors import BadInput, ConfigError, Unavailable
 from common.threads import OneThread
+from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.pushed_series import PushedSeries, warm_up
 from ingest.collectors.remote_write import metrics
@@ -71,6 +72,7 @@ class RemoteWriteCollector:
                 if self._config.tls is not None and self._tls is not None:
                     tasks.create_task(follow(self._tls, self._config.tls))
                 tasks.create_task(self._queue_windows(decoding, emit))
+                tasks.create_task(self._report_silence(decoding, emit))
         finally:
             self._listening.clear()
             decoding.stop()
@@ -160,6 +162,13 @@ class RemoteWriteCollector:
             async with self._queued:
                 self._windows = self._reader.window
                 self._queued.notify_all()
+
+    async def _report_silence(self, decoding: OneThread, emit: Emit) -> None:
+        after_ns = to_ns(self._config.silence_s)
+        while True:
+            await asyncio.sleep(self._config.silence_s / 10)
+            for batch in await decoding(self._series.silent, self._context.clock(), after_ns):
+                emit(batch)
 
     @contextlib.contextmanager
     def _holding(self, size: int) -> Iterator[None]:

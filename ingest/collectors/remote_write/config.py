@@ -7,25 +7,9 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.secrets import BasicAuth
-from common.tls import check_pair
 from common.units import Seconds
 from ingest.collectors.pushed_rule import PushedRule
-
-
-class ServerTlsConfig(BaseModel):
-    """Our own certificate, and whose certificates we ask for."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    cert_file: Path = Field(description="Our certificate chain, PEM. Read again when it changes.")
-    key_file: Path = Field(description="Its private key, PEM.")
-    client_ca_file: Path | None = Field(
-        None, description="Authorities of the senders' certificates; with it only senders that have one may push."
-    )
-
-    @model_validator(mode="after")
-    def _certificate_has_its_key(self) -> Self:
-        check_pair(self.cert_file, self.key_file)
-        return self
+from ingest.collectors.receiver_config import ServerTlsConfig
 
 
 class RemoteWriteLimits(BaseModel):
@@ -62,6 +46,7 @@ class Config(BaseModel):
     gather_s: Seconds = Field(
         0.2, description="How long requests are collected into batches; a request is answered when they are queued."
     )
+    silence_s: float = Field(60.0, gt=0, description="A device that sends nothing for so long is down as `silent`.")
     limits: RemoteWriteLimits = RemoteWriteLimits()
 
     @model_validator(mode="after")

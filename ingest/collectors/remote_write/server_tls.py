@@ -6,7 +6,7 @@ import ssl
 import structlog
 
 from common.errors import ConfigError
-from ingest.collectors.remote_write.config import ServerTlsConfig
+from ingest.collectors.receiver_config import ServerTlsConfig
 
 LOOK_S = 10.0
 log = structlog.get_logger("ingest")

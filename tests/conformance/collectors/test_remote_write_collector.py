@@ -14,12 +14,13 @@ from prometheus_client import REGISTRY
 
 from common.errors import ConfigError
 from ingest.collectors.base import CollectorContext, CollectorOutput
+from ingest.collectors.receiver_config import ServerTlsConfig
 from ingest.collectors.remote_write import server_tls
 from ingest.collectors.remote_write.collector import RemoteWriteCollector
-from ingest.collectors.remote_write.config import Config, ServerTlsConfig
+from ingest.collectors.remote_write.config import Config
 from ingest.collectors.remote_write.decode.body import Message
 from ingest.ledger import DropReason, Ledger
-from telemetry.samples import SampleBatch
+from telemetry.samples import DownReason, SampleBatch
 from tests.servers.certificates import Certificates, make_certificates
 from tests.servers.prometheus import Prometheus
 from tests.unit.ingest.remote_write.test_remote_write_body import encoded, gpu, packed
@@ -39,6 +40,7 @@ class Receiver:
         self.ledger = Ledger(0)
         self.full = False
         self.batches: list[SampleBatch] = []
+        self._emitted = asyncio.Event()
         context = CollectorContext(self.ledger, time.time_ns, workers, is_full=lambda: self.full)
         config = Config.model_validate({"port": 0, "rules": RULES, "gather_s": 0.02, **settings})
         self.collector = RemoteWriteCollector(config, context)
@@ -56,6 +58,11 @@ class Receiver:
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait([self.task])
+
+    async def has_emitted(self, batches: int) -> None:
+        while len(self.batches) < batches:
+            self._emitted.clear()
+            await self._emitted.wait()
 
     @property
     def url(self) -> str:
@@ -79,6 +86,7 @@ class Receiver:
     def _emit(self, output: CollectorOutput) -> None:
         assert isinstance(output, SampleBatch)
         self.batches.append(output)
+        self._emitted.set()
 
 
 Start = Callable[..., "asyncio.Future[Receiver]"]
@@ -233,6 +241,16 @@ async def test_a_request_that_is_sent_again_is_counted_as_duplicate(start: Start
     assert [(await post(receiver.url, body))[0] for _ in range(3)] == [204] * 3
     assert receiver.ledger.drops == {DropReason.DUPLICATE: 2}
     receiver.check_balance()
+
+
+async def test_a_device_that_falls_silent_is_down_until_it_is_heard_of_again(start: Start) -> None:
+    receiver = await start(silence_s=0.2)
+    await post(receiver.url, one())
+    await receiver.has_emitted(3)
+    assert [batch.collection.down for batch in receiver.batches[:3]] == [None, DownReason.SILENT, DownReason.SILENT]
+    assert {batch.table.device for batch in receiver.batches} == {"node1"}
+    await post(receiver.url, one(41.0, time.time_ns() // 1_000_000))
+    assert 41.0 in receiver.values().values()
 
 
 async def test_what_is_good_of_a_request_is_taken_and_the_answer_says_what_is_not(start: Start) -> None:

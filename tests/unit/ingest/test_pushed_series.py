@@ -82,6 +82,14 @@ def test_a_page_that_is_pushed_gives_what_a_scrape_of_it_gives(path):
     assert {target for target, _, _, _ in rows(first)} <= {"prom/node1:9100"}
 
 
+def test_what_is_left_out_on_purpose_is_not_counted_as_unmapped():
+    series = pushed()
+    slots = [series.add(name, gpu(1)) for name in ("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "unknown_total", TEMP)]
+    found = push(series, *((slot, 0, 40.0) for slot in slots))
+    assert (len(rows(found)), found.unmapped, found.dropped.total()) == (1, 1, 0)
+    assert series.unmapped == {"unknown_total"}
+
+
 def test_each_device_has_its_batches_and_its_own_numbers_of_them():
     series = pushed()
     slots = [series.add(TEMP, gpu(n, f"node{n}:9400")) for n in (1, 2)] + [series.add("unknown_total", gpu(3))]

@@ -25,6 +25,7 @@ from ingest.collectors.gnmi.paths.elements import Elements
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.resolve import Resolved, Resolver
 from ingest.collectors.gnmi.paths.series_rows import Leaf, SeriesRows
+from ingest.collectors.gnmi.paths.unmapped import UnmappedPaths
 from ingest.ledger import DropReason
 from telemetry.series import SeriesTable
 
@@ -42,7 +43,7 @@ class Decoder:
     """
 
     def __init__(self, target: str, device: str, naming: Naming, series_max: int = 50_000) -> None:
-        self._resolver = Resolver(naming)
+        self._resolver, self.unmapped = Resolver(naming), UnmappedPaths()
         self._rows = SeriesRows(target, device, series_max)
         self._known_max = 8 * series_max
         self._nodes = SpanTable()  # what is below what: path, keys, names of containers and leaves
@@ -117,7 +118,7 @@ class Decoder:
         parts = {field.name: field.fields for field in row.fields}
         keys, content = plain(parts.get("keys", ())), plain(parts.get("content", ()))
         if row.delete or not isinstance(keys, dict):
-            return  # the end of something, which an absence tells as well
+            return  # the end of something, which shows by an absence as well
         elements = with_keys(path_elements(path.decode("utf-8", "replace")), keys, self._key_names)
         self._read_leaves(elements, content, time_ns, buffer)
         if all(isinstance(key, str) for key in keys.values()) and len(self._nodes) < self._known_max:
@@ -193,7 +194,10 @@ class Decoder:
             if len(self._resolved) >= self._known_max:
                 self._refused += 1
                 return None
+        unnamed = self._resolver.unnamed
         resolved = self._resolved[path] = self._resolver.resolve(path, self._rows)
+        if resolved is None and self._resolver.unnamed == unnamed:
+            self.unmapped.add(path)
         return resolved
 
     @property

@@ -211,8 +211,8 @@ def test_the_content_of_the_page_counts_what_is_there(model):
     assert [one.id for one in content.incidents] == [one.id for one in model.worst_first()[:INCIDENTS_SHOWN]]
 
 
-def test_the_picture_is_made_once_for_all_streams(model):
-    pictures = Pictures(model)
+def test_the_picture_is_made_once_for_all_streams(model, bus):
+    pictures = Pictures(model, bus, time.time_ns)
     version, first = pictures.newest()
     assert pictures.newest()[1] is first
     model.apply([Record(topics.INCIDENTS.name, 0, 0, 0, b"", encode_record(incident()), {})])
@@ -229,7 +229,7 @@ async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[
 async def test_the_stream_waits_for_a_change_and_skips_versions_nobody_saw(model, bus, monkeypatch):
     monkeypatch.setattr("fabricscope.api.routes.stream.PERIOD_S", 0.0)
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 60.0)
-    events = aiter(_events(model, Pictures(model), bus, time.time_ns, lambda: True))
+    events = aiter(_events(model, Pictures(model, bus, time.time_ns), lambda: True))
     assert (await next_event(events))[:2] == ("picture", "0")
     assert (await next_event(events))[0] == "data"
     waiting = asyncio.create_task(next_event(events))
@@ -248,7 +248,7 @@ async def test_the_stream_says_that_data_is_missing_although_nothing_changes(mod
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 0.01)
     model.targets = {"a": target("a", up=True)}
     now_ns = iter(model.targets["a"].collected_ns + age_s * NS for age_s in (1, 601))
-    events = aiter(_events(model, Pictures(model), bus, lambda: next(now_ns), lambda: True))
+    events = aiter(_events(model, Pictures(model, bus, lambda: next(now_ns)), lambda: True))
     assert (await next_event(events))[0] == "picture"
     assert (await next_event(events))[2]["level"] == "good"
     assert (await next_event(events))[2]["text"] == "no data for 601 s: no target is collected"

@@ -1,6 +1,6 @@
 """From an incident on the page to its silence, its board and its runbook."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 
 import pytest
@@ -21,7 +21,7 @@ from tests.unit.traffic import publish_incidents
 ALERTMANAGER = {"type": "alertmanager", "url": "http://am:9093/"}
 
 
-def links(**settings):
+def links(**settings: object) -> PagingLinks:
     return PagingLinks.of(AlertingConfig.model_validate({"cluster": "pod1", **settings}))
 
 
@@ -48,7 +48,7 @@ def test_boards_and_runbooks_are_those_of_the_pages():
 
 
 @pytest.fixture
-async def serve(bus, state_dir) -> AsyncIterator[Callable]:
+async def serve(bus, state_dir) -> AsyncIterator[Callable[[PagingLinks | None], Awaitable[ApiService]]]:
     """Starts an API whose pages lead somewhere."""
     started: list[ApiService] = []
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source, origins_of, source
 from telemetry.series import series_key
@@ -24,6 +24,13 @@ def mapper(of: Metric, origin: Options, source: Options) -> Mapper:
     """Of a source with one origin, for the device ``node1`` in rack ``r1``."""
     given = Origin(source="test", **{"name": "raw", **origin})
     return Mapper(Source("test", "For a test.", **source), {"device": "node1", "rack": "r1"}, [(of, given)])
+
+
+def mapped(by: Mapper, name: str, labels: dict[str, str]) -> list[Entry]:
+    """What becomes of a series that is not left out on purpose."""
+    found = by.map(name, labels)
+    assert found is not None
+    return found
 
 
 def key(**labels: str) -> str:
@@ -74,7 +81,7 @@ WEIGHTED = {"weight": "size", "scale": 2.0}
     ],
 )  # fmt: skip
 def test_labels(of: Metric, origin: Options, labels: dict[str, str], source: Options, expected: list[str]) -> None:
-    assert [entry.key for entry in mapper(of, origin, source).map("raw", labels)] == expected
+    assert [entry.key for entry in mapped(mapper(of, origin, source), "raw", labels)] == expected
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,7 @@ def test_labels(of: Metric, origin: Options, labels: dict[str, str], source: Opt
 )
 def test_digits_in_a_name_are_a_label(pattern: str, name: str, expected: list[str]) -> None:
     labels = ("priority",) if "{" in pattern else ()
-    found = mapper(metric(*labels), {"name": pattern}, {}).map(name, {})
+    found = mapped(mapper(metric(*labels), {"name": pattern}, {}), name, {})
     assert [entry.key for entry in found] == expected
 
 
@@ -115,7 +122,7 @@ def test_digits_in_a_name_are_a_label(pattern: str, name: str, expected: list[st
     ],
 )  # fmt: skip
 def test_values(of: Metric, origin: Options, labels: dict[str, str], expected: tuple[Any, ...]) -> None:
-    (entry,) = mapper(of, origin, {}).map("raw", labels)
+    (entry,) = mapped(mapper(of, origin, {}), "raw", labels)
     found = (entry.scale, entry.bit, entry.low, entry.high, entry.saturated, entry.adds)
     assert [str(part) for part in found] == [str(part) for part in expected]
 
@@ -146,12 +153,12 @@ def test_a_weight_that_is_no_number_makes_no_series(size: str | None) -> None:
 def test_what_nothing_maps_is_kept_under_its_own_name(name: str, labels: dict[str, str], expected: list[str]) -> None:
     origins = [(metric(), Origin("test", "raw"))]
     keeping = Mapper(Source("test", ""), {"device": "node1", "rack": "r1"}, origins, keep=True)
-    found = keeping.map(name, labels)
+    found = mapped(keeping, name, labels)
     assert [entry.key for entry in found] == expected
     assert [entry.kept for entry in found] == [name != "raw" for _ in expected]
     assert keeping.unmapped == set() if name == "raw" else {name}
     dropping = Mapper(Source("test", ""), {"device": "node1", "rack": "r1"}, origins)
-    assert [entry.key for entry in dropping.map(name, labels)] == (expected if name == "raw" else [])
+    assert [entry.key for entry in mapped(dropping, name, labels)] == (expected if name == "raw" else [])
 
 
 @pytest.mark.parametrize("labels", [{}, {"status": ""}, {"status": "on fire"}, {"status": "1"}])
@@ -173,7 +180,7 @@ def test_what_is_left_out_on_purpose_is_not_among_the_names_that_are_not_mapped(
 def test_one_name_may_feed_several_metrics_in_the_order_of_the_catalogue() -> None:
     origins = [(metric(), Origin("test", "raw", bit=bit)) for bit in (2, 0, 1)]
     several = Mapper(Source("test", ""), {"device": "node1"}, origins)
-    assert [entry.bit for entry in several.map("raw", {})] == [2, 0, 1]
+    assert [entry.bit for entry in mapped(several, "raw", {})] == [2, 0, 1]
     assert several.map("other", {}) == []
 
 

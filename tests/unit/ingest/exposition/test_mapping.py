@@ -362,7 +362,9 @@ def test_a_job_maps_any_exporter_by_itself_and_adds_its_own_labels() -> None:
     metric = Metric("room_watts", Kind.GAUGE, "watts", ("device", "sensor"), "")
     origin = Origin("mine", "rack_power_{sensor}", scale=1000.0, where={"unit": "kW|kw"})
     mapper = Mapper(Source("mine", ""), {"device": "pdu1", "row": "7"}, [(metric, origin)])
-    (entry,) = mapper.map("rack_power_12", {"unit": "kW", "device": "impostor"})
+    found = mapper.map("rack_power_12", {"unit": "kW", "device": "impostor"})
+    assert found is not None
+    (entry,) = found
     assert (entry.key, entry.scale) == ('room_watts{device="pdu1",row="7",sensor="12"}', 1000.0)
     assert mapper.map("rack_power_12", {"unit": "W"}) == []
     assert mapper.map("rack_power_x", {"unit": "kW"}) == []
