@@ -315,9 +315,9 @@ def plain(message: ExportMetricsServiceRequest) -> Counter[tuple[str, float]]:
                 labels = {each.key: each.value for each in point.attributes}
                 value = point.as_int if point.HasField("as_int") else point.as_double
                 if metric.name in names and "interface" in labels:
-                    told = labels["interface"]
-                    port = told.string_value if told.HasField("string_value") else str(told.int_value)
-                    if metric.name != "state" or value in (0, 1):
+                    stated = labels["interface"]
+                    port = stated.string_value if stated.HasField("string_value") else str(stated.int_value)
+                    if metric.name != "state" or 0 <= value <= 1:
                         found.setdefault(f'{names[metric.name]}{{device="{device}",port="{port}"}}', float(value))
     return Counter(found.items())
 
