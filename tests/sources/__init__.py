@@ -76,7 +76,8 @@ def _gnmi(system: Source, page: Path, path: str) -> Reading:
         decoder.decode([message.SerializeToString()], message.update.timestamp or _NOW_NS)
     mapped = len(decoder.table)
     names = frozenset(name for source, name in naming.used if source == system.name)
-    return Reading(mapped + decoder.unmapped.count, mapped, names)
+    left_out = decoder.unmapped.count_left_out
+    return Reading(mapped + decoder.unmapped.count + left_out, mapped, names, left_out)
 
 
 def _messages(page: Path, path: str) -> Iterator[gnmi_pb2.SubscribeResponse]:
@@ -85,7 +86,7 @@ def _messages(page: Path, path: str) -> Iterator[gnmi_pb2.SubscribeResponse]:
     if not path:
         yield from (json_format.ParseDict(entry, gnmi_pb2.SubscribeResponse()) for entry in document)
         return
-    aliases = page.parent / "COUNTERS_PORT_ALIAS_MAP.json"
+    aliases = SAMPLES / "sonic" / "gnmi" / "COUNTERS_PORT_ALIAS_MAP.json"
     for at, body in (("PORT", aliases.read_text()), (path, json.dumps(document))):
         message = gnmi_pb2.SubscribeResponse()
         message.update.timestamp = _NOW_NS

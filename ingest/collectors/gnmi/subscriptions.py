@@ -33,12 +33,16 @@ def _sonic(database: str, paths: tuple[PathConfig, ...], *, names: bool = False)
     return SubscriptionConfig(paths=paths, target=database, encoding=Encoding.JSON_IETF, names=names)
 
 
+_OPENCONFIG_BGP = (
+    "/network-instances/network-instance[name=*]/protocols/protocol[identifier=BGP][name=*]/bgp/neighbors"
+    "/neighbor[neighbor-address=*]/state"
+)
 _OPENCONFIG = (
     "/interfaces/interface[name=*]/state",
     "/interfaces/interface[name=*]/ethernet/state",
     "/qos/interfaces/interface[interface-id=*]/output/queues/queue[name=*]/state",
-    "/network-instances/network-instance[name=*]/protocols/protocol[identifier=BGP][name=*]/bgp/neighbors"
-    "/neighbor[neighbor-address=*]/state/session-state",
+    f"{_OPENCONFIG_BGP}/session-state",
+    f"{_OPENCONFIG_BGP}/established-transitions",
 )
 _OPENCONFIG_SLOW = (
     "/components/component[name=*]/transceiver",
@@ -47,6 +51,20 @@ _OPENCONFIG_SLOW = (
     "/components/component[name=*]/fan/state",
 )
 _OPENCONFIG_LLDP = ("/lldp/interfaces/interface[name=*]/neighbors/neighbor[id=*]/state",)
+_SONIC_FURTHER = (
+    "TRANSCEIVER_STATUS",
+    "TRANSCEIVER_STATUS_SW",
+    "TRANSCEIVER_STATUS_FLAG",
+    "TRANSCEIVER_STATUS_FLAG_CHANGE_COUNT",
+    "TRANSCEIVER_PM",
+    "VOLTAGE_INFO",
+    "CURRENT_INFO",
+    "LIQUID_COOLING_INFO",
+    "CHASSIS_MODULE_TABLE",
+    "PCIE_DEVICE",
+    "QUEUE_COUNTER_CAPABILITIES",
+    "PORT_COUNTER_CAPABILITIES",
+)
 _ARISTA = (
     "/interfaces/interface[name=*]/ethernet/pfc/priorities/priority[index=*]/state",
     "/interfaces/interface[name=*]/ethernet/pfc/watchdog/tx-queues",
@@ -71,6 +89,8 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
                 slow=("TRANSCEIVER_DOM_SENSOR", "TRANSCEIVER_INFO", "TEMPERATURE_INFO", "PSU_INFO", "FAN_INFO"),
             ),
         ),
+        # Tables that not every release and platform has: older ones refuse a call that names an absent table.
+        _sonic("STATE_DB", _paths(slow=_SONIC_FURTHER)),
     ),
     Source.OPENCONFIG: (
         SubscriptionConfig(paths=_paths(*_OPENCONFIG, slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP)),
@@ -81,7 +101,10 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
     Source.JUNOS: (
         SubscriptionConfig(
             paths=_paths(
-                *_OPENCONFIG[:2], "/junos/system/linecard/qmon-sw", slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP
+                *_OPENCONFIG[:2],
+                "/junos/system/linecard/qmon-sw",
+                slow=(*_OPENCONFIG_SLOW, "/junos/system/linecard/optics"),
+                on_change=_OPENCONFIG_LLDP,
             )
         ),
     ),

@@ -17,10 +17,10 @@ LABELS = {
     "link", "node", "fs", "target", "pool_name", "drive", "job_id", "user", "partition", "namespace", "pod",
     "container", "cast", "stage", "reset", "peer", "sensor", "fan", "psu", "channel", "index", "pci_bus_id", "model",
     "driver", "kind", "xid", "window", "severity", "persistence", "cause", "reason", "controller", "resource", "level",
-    "op", "system", "side", "component", "version", "address", "algorithm", "bin", "class", "communicator", "condition",
-    "duplex", "effect", "engine", "event", "job_name", "key", "kubelet", "lid", "location", "mode", "mountpoint",
-    "name", "nid", "nvswitch", "outcome", "owner", "owner_kind", "part", "peer_name", "peer_port", "pipe", "qp_type",
-    "ranks", "row", "runtime", "serial", "size", "state",
+    "op", "system", "side", "component", "version", "address", "algorithm", "bin", "class", "color", "communicator",
+    "condition", "duplex", "effect", "engine", "event", "job_name", "key", "kubelet", "lid", "location", "mode",
+    "mountpoint", "name", "nid", "nvswitch", "outcome", "owner", "owner_kind", "part", "peer_name", "peer_port", "pipe",
+    "qp_type", "ranks", "row", "runtime", "serial", "size", "state",
 }  # fmt: skip
 # The unit that ends a name; names without a unit count things or are states.
 SUFFIXES = (

@@ -43,7 +43,7 @@ class Decoder:
     """
 
     def __init__(self, target: str, device: str, naming: Naming, series_max: int = 50_000) -> None:
-        self._resolver, self.unmapped = Resolver(naming), UnmappedPaths()
+        self._resolver, self.unmapped = Resolver(naming), UnmappedPaths(naming.left_out)
         self._rows = SeriesRows(target, device, series_max)
         self._known_max = 8 * series_max
         self._nodes = SpanTable()  # what is below what: path, keys, names of containers and leaves

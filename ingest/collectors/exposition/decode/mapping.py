@@ -3,7 +3,6 @@
 The catalogue lists the names of a source (``Origin``) and its label rules (``Source``); a scrape job may add origins.
 """
 
-import fnmatch
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -11,15 +10,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.left_out import left_out
 from ingest.collectors.name_index import NameIndex
-from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source, metrics
+from telemetry.catalogue import Kind, Metric, Origin, Source, metrics
 from telemetry.catalogue.own import is_written
 from telemetry.series import series_key
 
 UNMAPPED_MAX = 10_000  # of one target: ten times those of the largest page seen
 _JOBS = 64  # that share what was made of their source's names
 _WORD = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-_NOTHING = r"(?!)"
 _BRACES = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
@@ -74,7 +73,7 @@ class Mapper:
         self._source, self._identity, self._keep = source, dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
-        self._left_out = _any_of(source.ignored)
+        self._left_out = left_out(source.ignored)
         self._rules = _index(tuple(origins))
 
     def map(self, name: str, labels: Mapping[str, str]) -> list[Entry] | None:
@@ -89,12 +88,12 @@ class Mapper:
         mapped = [entry for entry in entries if entry is not None]
         if mapped:
             return mapped
-        left_out = self._left_out.match(name)
-        if not left_out and len(self.unmapped) < UNMAPPED_MAX:
+        on_purpose = self._left_out.match(name)
+        if not on_purpose and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(name)
         if self._keep:
             return self._kept(name, labels)
-        return None if left_out else []
+        return None if on_purpose else []
 
     def _kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The series itself; not where its name means something else, or where stores of before could not hold it."""
@@ -165,12 +164,6 @@ def _index(origins: tuple[tuple[Metric, Origin], ...]) -> NameIndex[_Rule]:
         pattern = _name_pattern(origin.name) if "{" in origin.name else None
         rules.add(origin.name, _Rule(metric, origin, pattern, where))
     return rules
-
-
-@lru_cache(maxsize=_JOBS)
-def _any_of(ignored: tuple[Ignored, ...]) -> re.Pattern[str]:
-    names = [fnmatch.translate(name) for each in ignored for name in each.names]
-    return re.compile("|".join(names) if names else _NOTHING)
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:

@@ -90,7 +90,7 @@ class Decoder:
         self._rows = SeriesRows(self._target, self._device, self._series_max)
         self._slots = PathSlots(self._resolve, self._resolve_leaf, 4 * self._series_max)
         self._metadata_paths: list[MetadataPath] = []
-        self.unmapped = UnmappedPaths()
+        self.unmapped = UnmappedPaths(self._resolver.naming.left_out)
         self._flattener = Flattener(self._resolve_leaf, self._resolver.naming.key_names, 8 * self._series_max)
 
     def _resolve(self, raw: Elements) -> Resolved:

@@ -11,7 +11,7 @@ import orjson
 from telemetry.gnmi import gnmi_pb2
 
 NO_VALUE = frozenset(
-    {"", "n/a", "na", "[not supported]", "not supported", "none", "null", "-", "--", "nan", "unknown", "[n/a]"}
+    {"", "n/a", "na", "[not supported]", "not supported", "none", "null", "-", "--", "nan", "unknown", "[n/a]", "empty"}
 )
 """Words that mean "no sample" in place of a number, lower case."""
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_NUMBERS = frozenset({"queue", "pg", "priority", "lane"})
+_NUMBERS = frozenset({"queue", "pg", "priority", "lane", "bin", "color"})
 """Labels that are digits where they are a part of a step."""
 
 Text = str | re.Pattern[str]

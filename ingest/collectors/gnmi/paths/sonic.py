@@ -54,18 +54,25 @@ def normal_form(elements: Elements, names: PortNames) -> Elements | None:
         rest = rest[1:]
     rest = [_without_table(name, table) for name in rest]
     at = 1 if rest and rest[0] in GROUPS else 0
-    if table in _PER_PORT and len(rest) > at:
+    if table in _PER_PORT and len(rest) > at and not _is_of_the_switch(rest[at]):
         port, colon, queue = _split_entry(rest[at])
         resolved = names.resolve(port)
         if resolved is None:
             return None
         rest[at] = resolved + colon + queue
+        if at == 0 and ":" in resolved:  # a queue or a priority group by its object's id
+            rest.insert(0, "PriorityGroups" if rest[-1].startswith("SAI_INGRESS_PRIORITY_GROUP") else "Queues")
     return tuple((name, ()) for name in (table, *rest))
 
 
 def _body(rest: list[str], star: int) -> list[str]:
     """The steps that come from the JSON body: the last two are entry and field, one more when the path had one."""
     return rest[star + 1 :][-2:] if len(rest) - star - 1 >= 2 else []
+
+
+def _is_of_the_switch(entry: str) -> bool:
+    """The switch itself, or a virtual output queue to a port of the chassis: ``lc1|Asic0|Ethernet0:3``."""
+    return entry == "SWITCH_ID" or "|" in entry
 
 
 def _split_entry(entry: str) -> tuple[str, str, str]:

@@ -139,6 +139,13 @@ def test_paths_that_nothing_maps_are_counted_once_and_named_without_their_object
     assert (one.unmapped.count, one.unmapped.names) == (5, names)
 
 
+def test_paths_that_the_catalogue_leaves_out_on_purpose_are_counted_apart() -> None:
+    one = decoder()
+    one.decode([of_json("COUNTERS/Ethernet4", {"SAI_PORT_STAT_IP_IN_OCTETS": "4", "SAI_PORT_STAT_NOVELTY": "5"})], NOW)
+    assert (one.unmapped.count, one.unmapped.count_left_out) == (1, 1)
+    assert one.unmapped.names == {"COUNTERS/…/SAI_PORT_STAT_NOVELTY"}
+
+
 def test_a_path_of_sonic_is_named_by_table_and_field() -> None:
     one = decoder()
     one.decode([of_json("COUNTERS/Ethernet4", {"SAI_PORT_STAT_NOVELTY": "4"})], NOW)

@@ -76,6 +76,8 @@ def names(**others: str) -> PortNames:
         ("COUNTERS/Ethernet*/Queues/etp10:3:periodic/SAI_X", "COUNTERS/Queues/Ethernet40:3:periodic/SAI_X"),
         ("NEIGH_STATE_TABLE/NEIGH_STATE_TABLE|fc00::72/state", "NEIGH_STATE_TABLE/fc00::72/state"),
         ("COUNTERS/Ethernet*/nobody/SAI_X", None),
+        ("COUNTERS/SWITCH*/SWITCH_ID/SAI_X", "COUNTERS/SWITCH_ID/SAI_X"),
+        ("COUNTERS/*/VoQs/lc1|Asic0|Ethernet0:3/SAI_X", "COUNTERS/VoQs/lc1|Asic0|Ethernet0:3/SAI_X"),
     ],
 )
 def test_sonic_paths_have_one_form(path: str, normal: str | None) -> None:
@@ -92,10 +94,21 @@ def test_objects_by_id_are_named_by_the_name_map() -> None:
     assert found[1] == ("Ethernet0", ())
 
 
+@pytest.mark.parametrize(
+    ("field", "group"),
+    [("SAI_QUEUE_STAT_BYTES", "Queues"), ("SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS", "PriorityGroups")],
+)
+def test_queues_and_priority_groups_by_id_are_those_of_their_port(field: str, group: str) -> None:
+    known = names(**{"oid:0x15000000000358": "Ethernet0:3"})
+    found = normal_form(tuple((step, ()) for step in ("COUNTERS", "oid:0x15000000000358", field)), known)
+    assert found == tuple((step, ()) for step in ("COUNTERS", group, "Ethernet0:3", field))
+
+
 @pytest.mark.parametrize("source", ["sonic", "openconfig", "arista", "junos"])
 def test_every_origin_of_the_catalogue_is_found_again_with_its_labels(source: str) -> None:
     values = {"port": "Ethernet4", "queue": "3", "priority": "3", "pg": "3", "lane": "1", "pool": "ingress", "_": "x"}
-    values |= {"sensor": "PSU 1", "peer": "192.0.2.1"}
+    values |= {"sensor": "PSU 1", "peer": "192.0.2.1", "bin": "15", "size": "65_TO_127", "color": "1", "name": "LLR"}
+    values |= {"target": "lc1|Asic0|Ethernet0", "address": "00:01.0"}
     for metric, origin in origins_of(source):
         text = origin.name.format(**values)
         found = NAMING.name(elements_of(parse_path(text)))

@@ -65,9 +65,9 @@ def influx(name: str) -> set[tuple[str, float, int]]:
     ("name", "count"),
     [
         ("arista_interface_counters", 13),
-        ("platform_psu_temperature", 5),
+        ("platform_psu_temperature", 13),
         ("optical_channel_json", 3),
-        ("junos_queue_monitor", 50),
+        ("junos_queue_monitor", 130),
     ],
 )
 def test_the_same_values_as_telegraf_reads(name: str, count: int) -> None:
@@ -82,6 +82,27 @@ def test_the_same_values_as_telegraf_reads(name: str, count: int) -> None:
                 point[0].endswith(suffix) and point[1] == pytest.approx(value) and point[2] == time
                 for point in expected
             ), key
+
+
+def test_currents_and_voltages_of_power_supplies() -> None:
+    """Of PowerSupply1/A, in the recorded message."""
+    _, found = decode_responses("platform_psu_temperature")
+    of = 'device="switch1",kind="%s",sensor="PowerSupply1/A"'
+    values = {key: value for key, (value, _) in found.items() if "PowerSupply1/A" in key}
+    assert values == {
+        'fabric_device_psu_watts{device="switch1",sensor="PowerSupply1/A"}': 68.625,
+        f"fabric_device_psu_volts{{{of % 'input'}}}": 208.5,
+        f"fabric_device_psu_volts{{{of % 'output'}}}": pytest.approx(56.367),
+        f"fabric_device_psu_amperes{{{of % 'input'}}}": pytest.approx(0.471),
+        f"fabric_device_psu_amperes{{{of % 'output'}}}": pytest.approx(1.203),
+    }
+
+
+def test_early_drops_of_junos_by_colour() -> None:
+    _, found = decode_responses("junos_queue_monitor")
+    of = '{color="3",device="switch1",port="xe-0/0/0:0",queue="0"}'
+    assert found[f"fabric_queue_wred_dropped_packets_by_color_total{of}"][0] == 0
+    assert found[f"fabric_queue_wred_dropped_bytes_by_color_total{of}"][0] == 0
 
 
 def test_states_and_syncs() -> None:
@@ -116,6 +137,7 @@ def decode_sonic(path: str, document: Any, *before: tuple[str, Any]) -> dict[str
 
 PORT_68 = 'device="switch1",port="Ethernet68"'
 QUEUE_1 = 'device="switch1",port="Ethernet68",queue="1"'
+VOQ_0 = 'device="switch1",queue="0",target="str2-7804-lc7-1|Asic0|Ethernet0"'
 ALIASES = ("PORT", body("COUNTERS_PORT_ALIAS_MAP"))
 
 
@@ -128,8 +150,8 @@ def pfc_7(direction: str) -> str:
 @pytest.mark.parametrize(
     ("path", "name", "count", "some"),
     [
-        ("COUNTERS/Ethernet68", "COUNTERS__Ethernet68", 39, {pfc_7("rx"): 2.0, pfc_7("tx"): 0.0}),
-        ("COUNTERS/Ethernet*", "COUNTERS__Ethernet_wildcard_alias", 78, {pfc_7("rx"): 2.0}),
+        ("COUNTERS/Ethernet68", "COUNTERS__Ethernet68", 65, {pfc_7("rx"): 2.0, pfc_7("tx"): 0.0}),
+        ("COUNTERS/Ethernet*", "COUNTERS__Ethernet_wildcard_alias", 130, {pfc_7("rx"): 2.0}),
         ("COUNTERS/Ethernet*/SAI_PORT_STAT_PFC_7_RX_PKTS", "COUNTERS__Ethernet_wildcard_PFC_7_RX", 2, {pfc_7("rx"): 2}),
         (
             "COUNTERS/Ethernet*/SAI_PORT_STAT_PFC_7_RX_PKTS",
@@ -140,16 +162,16 @@ def pfc_7(direction: str) -> str:
         (
             "COUNTERS/Ethernet68/Queues",
             "COUNTERS__Ethernet68__Queues",
-            20,
+            24,
             {
                 f'fabric_queue_occupancy_peak_bytes{{{QUEUE_1},reset="read"}}': 64.0,
                 f"fabric_queue_transmit_bytes_total{{{QUEUE_1}}}": 0.0,
             },
         ),
-        ("COUNTERS/Ethernet68/Queues", "COUNTERS__Ethernet68__Queues_alias", 20, {}),
-        ("COUNTERS/Ethernet*/Queues", "COUNTERS__Ethernet_wildcard_Queues_alias", 25, {}),
-        ("COUNTERS/Ethernet68/Pfcwd", "COUNTERS__Ethernet68__Pfcwd", 6, {}),
-        ("COUNTERS/Ethernet*/Pfcwd", "COUNTERS__Ethernet_wildcard_Pfcwd_alias", 6, {}),
+        ("COUNTERS/Ethernet68/Queues", "COUNTERS__Ethernet68__Queues_alias", 24, {}),
+        ("COUNTERS/Ethernet*/Queues", "COUNTERS__Ethernet_wildcard_Queues_alias", 29, {}),
+        ("COUNTERS/Ethernet68/Pfcwd", "COUNTERS__Ethernet68__Pfcwd", 10, {}),
+        ("COUNTERS/Ethernet*/Pfcwd", "COUNTERS__Ethernet_wildcard_Pfcwd_alias", 10, {}),
         (
             "PERIODIC_WATERMARKS/Ethernet16/PriorityGroups",
             "PERIODIC_WATERMARKS__Ethernet16__PriorityGroups",
@@ -166,7 +188,7 @@ def pfc_7(direction: str) -> str:
         (
             "PORT_TABLE",
             "PORT_TABLE",
-            9,
+            15,
             {
                 'fabric_port_up{device="switch1",port="Ethernet0"}': 1.0,
                 'fabric_port_flaps_total{device="switch1",port="Ethernet0"}': 3.0,
@@ -177,14 +199,32 @@ def pfc_7(direction: str) -> str:
         ("RATES/Ethernet89", "RATES__oid__Ethernet89", 2, {}),
         ("PORT_PHY_ATTR/Ethernet*", "PORT_PHY_ATTR__Ethernet_wildcard", 0, {}),
         ("BGP_NEIGHBOR", "BGP_NEIGHBOR", 0, {}),
-        ("COUNTERS/SWITCH*", "COUNTERS__SWITCH_wildcard", 0, {}),
-        ("COUNTERS/*/VoQs", "COUNTERS__SwitchName_single", 0, {}),
-        ("TRANSCEIVER_STATUS_SW", "TRANSCEIVER_STATUS_SW", 0, {}),
-        ("/interfaces", "interfaces", 428, {'fabric_port_up{device="switch1",port="Ethernet0"}': 0.0}),
+        (
+            "COUNTERS/SWITCH*",
+            "COUNTERS__SWITCH_wildcard",
+            1,
+            {'fabric_device_dropped_packets_total{device="switch1",kind="packet_integrity"}': 0.0},
+        ),
+        (
+            "COUNTERS/*/VoQs",
+            "COUNTERS__SwitchName_single",
+            80,
+            {
+                f"fabric_voq_transmit_packets_total{{{VOQ_0}}}": 36.0,
+                'fabric_voq_dropped_bytes_total{device="switch1",kind="all",' + VOQ_0.partition(",")[2] + "}": 4545.0,
+            },
+        ),
+        (
+            "TRANSCEIVER_STATUS_SW",
+            "TRANSCEIVER_STATUS_SW",
+            10,
+            {'fabric_transceiver_ready{device="switch1",kind="software",port="Ethernet90"}': 1.0},
+        ),
+        ("/interfaces", "interfaces", 492, {'fabric_port_up{device="switch1",port="Ethernet0"}': 0.0}),
         (
             "/interfaces/interface[name=Ethernet0]",
             "get_interface",
-            14,
+            16,
             {'fabric_port_speed_bits_per_second{device="switch1",port="Ethernet0"}': 4e10},
         ),
     ],

@@ -73,6 +73,14 @@ def received(system: str, name: str, attributes: Mapping[str, Value], value: int
             'fabric_queue_occupancy_peak_bytes{device="leaf1",port="swp1s0",queue="3",reset="user"}',
             863,
         ),
+        ("qos_trimmed_unicast_pkts", {}, 15322379.0, 'fabric_device_trimmed_packets_total{device="leaf1"}', 15322379),
+        (
+            "ar_congestion_changes",
+            {},
+            11051568563473.0,
+            'fabric_device_adaptive_routing_changes_total{device="leaf1"}',
+            11051568563473,
+        ),
         (
             "env_temp_current",
             {"name": "Ambient"},
