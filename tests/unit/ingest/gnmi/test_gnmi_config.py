@@ -9,6 +9,7 @@ from common.units import NS_PER_S as S
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
 from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
 from ingest.collectors.quota import Quota
+from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2
 
 TARGET = {"address": "127.0.0.1:50051", "device": "leaf1"}
@@ -45,6 +46,18 @@ def test_every_source_has_a_default_set_that_makes_a_request(source: Source) -> 
         assert len(request.subscribe.subscription) == len(subscription.paths)
         slow = min(path.interval_s or 2.0 for path in subscription.paths)
         assert silence_s(subscription, 2.0, 2.5) == 2.5 * slow
+
+
+def test_every_table_of_sonic_that_is_read_by_port_names_is_subscribed() -> None:
+    subscribed = {path.path.partition("/")[0] for each in DEFAULTS[Source.SONIC] for path in each.paths}
+    read = {origin.name.partition("/")[0] for _, origin in origins_of("sonic")}
+    assert read - subscribed == {"USER_WATERMARKS", "PERSISTENT_WATERMARKS"}  # by ids of objects alone
+
+
+def test_tables_that_the_platforms_refresh_once_a_minute_are_not_asked_for_more_often() -> None:
+    state = {path.path: path.interval_s for each in DEFAULTS[Source.SONIC][2:] for path in each.paths}
+    assert state.pop("NEIGH_STATE_TABLE") is None
+    assert set(state.values()) == {60.0}
 
 
 def test_port_names_are_subscribed_first() -> None:

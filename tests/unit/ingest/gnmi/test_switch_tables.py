@@ -154,6 +154,24 @@ def test_flags_of_lanes_that_are_set_and_how_often_they_changed() -> None:
     assert found[fault.replace("fault{", "fault_changes_total{") % ("rx", "signal", 2)] == 2
 
 
+def test_flags_of_lanes_in_releases_before_they_had_a_table_of_their_own() -> None:
+    row = {
+        "rxlos1": "True",
+        "txlos_hostlane2": "False",
+        "rxcdrlol3": "True",
+        "txcdrlol_hostlane4": "False",
+        "txfault8": "True",
+    }
+    fault = 'fabric_transceiver_lane_fault{direction="%s",kind="%s",lane="%s",port="Ethernet0"}'
+    assert decoded(("TRANSCEIVER_STATUS", {"Ethernet0": row})) == {
+        fault % ("rx", "signal", 1): 1,
+        fault % ("tx", "signal", 2): 0,
+        fault % ("rx", "lock", 3): 1,
+        fault % ("tx", "lock", 4): 0,
+        fault % ("tx", "laser", 8): 1,
+    }
+
+
 def test_a_switch_s_real_counters_of_drops_and_codewords() -> None:
     row = json.loads((SAMPLES / "sonic" / "gnmi" / "PORT_COUNTERS.json").read_text())["COUNTERS:oid:0x1000000000002"]
     found = decoded(("COUNTERS/Ethernet0", row))
