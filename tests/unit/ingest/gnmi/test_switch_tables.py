@@ -113,7 +113,7 @@ def test_counters_of_sonic(counters: dict[str, float], series: str, value: float
         ('fabric_transceiver_ready{kind="software",port="Ethernet44"}', 1),
         ('fabric_transceiver_lane_fault{direction="rx",kind="signal",lane="8",port="Ethernet44"}', 0),
         ('fabric_transceiver_lane_fault{direction="tx",kind="disabled",lane="1",port="Ethernet44"}', 0),
-        ('fabric_port_bit_error_ratio{port="Ethernet44",stage="media_pre_fec"}', 0.00046578129838019075),
+        ('fabric_transceiver_media_bit_error_ratio{port="Ethernet44"}', 0.00046578129838019075),
         ('fabric_port_laser_bias_amperes{lane="1",port="Ethernet0"}', 0.00675),
         ('fabric_device_psu_volts{kind="output",sensor="PSU 1"}', 12.19),
         ('fabric_device_psu_amperes{kind="output",sensor="PSU 1"}', 8.37),
@@ -123,8 +123,8 @@ def test_counters_of_sonic(counters: dict[str, float], series: str, value: float
         ('fabric_device_fan_speed_ratio{kind="target",sensor="fan1"}', 0.2),
         ('fabric_device_leak{sensor="leakage1"}', 0),
         ('fabric_device_leak{sensor="leakage3"}', 1),
-        ('fabric_device_part_ok{kind="module",sensor="LINE-CARD1"}', 1),
-        ('fabric_device_part_ok{kind="module",sensor="FABRIC-CARD1"}', 0),
+        ('fabric_device_module_online{sensor="LINE-CARD1"}', 1),
+        ('fabric_device_module_online{sensor="FABRIC-CARD1"}', 0),
         ('fabric_device_pcie_errors_total{address="00:01.0",severity="correctable"}', 1),
         ('fabric_device_pcie_errors_total{address="00:01.0",severity="non_fatal"}', 1),
         ('fabric_device_pcie_errors_total{address="00:01.0",severity="fatal"}', 0),
@@ -136,7 +136,7 @@ def test_states_of_sonic(states: dict[str, float], series: str, value: float) ->
 
 
 def test_an_empty_slot_is_no_broken_module(states: dict[str, float]) -> None:
-    assert 'fabric_device_part_ok{kind="module",sensor="LINE-CARD0"}' not in states
+    assert 'fabric_device_module_online{sensor="LINE-CARD0"}' not in states
 
 
 def test_flags_of_lanes_that_are_set_and_how_often_they_changed() -> None:
