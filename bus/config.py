@@ -2,7 +2,7 @@
 
 import ipaddress
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
@@ -40,10 +40,15 @@ class EmbeddedConfig(BaseModel):
         return accept_renamed(settings, {"upkeep_interval_s": "retention_interval_s"})
 
 
-class KafkaConfig(BaseModel):
-    """Kafka brokers. Off loopback the connection is encrypted and checked, unless ``insecure`` says otherwise."""
+class KafkaConnection(BaseModel):
+    """How to reach Kafka brokers. Off loopback the connection is encrypted and checked, unless ``insecure`` says
+    otherwise.
+
+    section: where these settings stand, for errors.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    section: ClassVar[str] = "kafka"
 
     bootstrap: tuple[str, ...] = Field(("127.0.0.1:9092",), min_length=1, description="host:port of some brokers")
     security: Security = Field(
@@ -60,15 +65,7 @@ class KafkaConfig(BaseModel):
     password: SecretStr | None = Field(None, description="its password; better in password_file")
     password_file: Path | None = Field(None, description="read at every connection, so that it can rotate")
     client_id: str = Field("fabricscope", description="our name in the broker's logs and metrics")
-    replication: int | None = Field(
-        None, ge=1, description="of topics we make; default: 3, or as many as there are brokers"
-    )
-    partition_bytes_max: int = Field(8 << 30, gt=0, description="retention by size, of topics we make")
-    tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
-    publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
     attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request; then the client is rebuilt")
-    send_interval_ms: float = Field(20, ge=0, le=100, description="least time between two rounds of requests")
-    queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the broker")
     stall_s: float = Field(
         30, gt=0, description="a consumer that brings nothing for so long while records wait is rebuilt"
     )
@@ -100,6 +97,21 @@ class KafkaConfig(BaseModel):
     def exposed(self) -> bool:
         """Whether records, and perhaps the password, cross a network unencrypted."""
         return not self.encrypted and not all(map(_is_loopback, self.bootstrap))
+
+
+class KafkaConfig(KafkaConnection):
+    """The brokers that carry the bus, and what is written there."""
+
+    section: ClassVar[str] = "bus.kafka"
+
+    replication: int | None = Field(
+        None, ge=1, description="of topics we make; default: 3, or as many as there are brokers"
+    )
+    partition_bytes_max: int = Field(8 << 30, gt=0, description="retention by size, of topics we make")
+    tombstone_s: float = Field(24 * 3600, ge=0, description="a compacted topic keeps tombstones this long")
+    publish_deadline_s: float = Field(30, gt=0, description="publish gives up after this")
+    send_interval_ms: float = Field(20, ge=0, le=100, description="least time between two rounds of requests")
+    queue_bytes_max: int = Field(64 << 20, gt=0, description="publishes that wait for the broker")
 
 
 class BusConfig(BaseModel):

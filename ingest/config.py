@@ -11,6 +11,7 @@ from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.gnmi_dialout.config import Config as DialOutConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
+from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
@@ -96,6 +97,9 @@ class CollectorSections(BaseModel):
     )
     remote_write_receivers: tuple[RemoteWriteReceiverConfig, ...] = Field(
         default=(), description="Where Prometheus and others write to, by remote write 1.0 and 2.0."
+    )
+    kafka_sources: tuple[KafkaTopicsConfig, ...] = Field(
+        default=(), description="Kafka topics that gnmic fills in place of Fabricscope."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

@@ -3,7 +3,7 @@
 Each branch imports its own collector, so that a process loads the code of the sections that it uses and no other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ingest.collectors.base import CollectorContext, Collectors
 from ingest.collectors.receiver_config import ReceiverConfig
@@ -66,6 +66,13 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.remote_write.collector import RemoteWriteCollector
 
             return Collectors(streaming=[RemoteWriteCollector(job, context) for job in config.remote_write_receivers])
+        case "kafka_sources":
+            from ingest.collectors.gnmi.links import LinkTable
+            from ingest.collectors.kafka_topics.collector import KafkaTopics
+
+            links, topics = LinkTable(), config.kafka_sources
+            named = {job.job_name: _targets(job.job_name, job.devices) for job in topics if job.devices}
+            return Collectors(streaming=[KafkaTopics(job, context, links) for job in topics], fixed=named)
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 
@@ -75,8 +82,9 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
 
 def _senders(jobs: Iterable[ReceiverConfig]) -> dict[str, tuple[tuple[str, str], ...]]:
     """The devices that the settings name: known to be missing before they push for the first time."""
-    return {
-        job.job_name: tuple((f"{job.job_name}/{device}", device) for device in job.senders.values())
-        for job in jobs
-        if job.senders
-    }
+    return {job.job_name: _targets(job.job_name, job.senders) for job in jobs if job.senders}
+
+
+def _targets(job_name: str, devices: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Name and device of each target, from the devices by what the settings know them by."""
+    return tuple((f"{job_name}/{device}", device) for device in devices.values())

@@ -15,7 +15,7 @@ from aiokafka.errors import (
     UnsupportedSaslMechanismError,
 )
 
-from bus.config import KafkaConfig
+from bus.config import KafkaConnection
 from common.errors import ConfigError, Unauthorized, Unavailable
 from common.secrets import read_secret_text
 from common.tls import client_context
@@ -34,7 +34,7 @@ _REFUSALS = (
 logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
-def connection_settings(config: KafkaConfig) -> dict[str, Any]:
+def connection_settings(config: KafkaConnection) -> dict[str, Any]:
     """Arguments of every aiokafka client. ConfigError when a file of the settings cannot be read."""
     protocols = {"plaintext": "PLAINTEXT", "tls": "SSL", "sasl_plaintext": "SASL_PLAINTEXT", "sasl_tls": "SASL_SSL"}
     settings: dict[str, Any] = {
@@ -53,7 +53,7 @@ def connection_settings(config: KafkaConfig) -> dict[str, Any]:
     return settings
 
 
-async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) -> None:
+async def start_client(config: KafkaConnection, start: Coroutine[Any, Any, object]) -> None:
     """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
     try:
         await within(config.attempt_deadline_s, start)
@@ -64,7 +64,7 @@ async def start_client(config: KafkaConfig, start: Coroutine[Any, Any, object]) 
         raise
 
 
-async def _refusal(config: KafkaConfig) -> str | None:
+async def _refusal(config: KafkaConnection) -> str | None:
     """The words of the first broker that refuses our credentials; None when none does."""
     settings = connection_settings(config)
     del settings["bootstrap_servers"], settings["metadata_max_age_ms"]
@@ -83,20 +83,20 @@ async def _refusal(config: KafkaConfig) -> str | None:
     return None
 
 
-def _ssl_context(config: KafkaConfig) -> ssl.SSLContext:
+def _ssl_context(config: KafkaConnection) -> ssl.SSLContext:
     try:
         return client_context(config.tls)
     except ConfigError as error:
-        raise ConfigError(f"bus.kafka: {error}") from error
+        raise ConfigError(f"{config.section}: {error}") from error
 
 
-def _password(config: KafkaConfig) -> str:
+def _password(config: KafkaConnection) -> str:
     if config.password_file is None:
         return config.password.get_secret_value() if config.password else ""
     try:
         return read_secret_text(config.password_file)
     except Unavailable as error:
-        raise ConfigError(f"bus.kafka.password_file: {error}") from error
+        raise ConfigError(f"{config.section}.password_file: {error}") from error
 
 
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:

@@ -132,14 +132,21 @@ class DeviceUpdates:
             self._pending, self._pending_bytes = [], 0
             self._arrived.clear()
             self._room.set()
-            metrics.MESSAGES_RECEIVED.labels(self._job.job_name).inc(len(messages))
-            metrics.RECEIVED_BYTES.labels(self._job.job_name).inc(size)
-            now_ns = self._clock()
-            if size > _THREAD_BYTES:
-                decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
-            else:
-                decoded = self._decoder.decode(messages, now_ns)
-            self._emit_decoded(decoded, began_ns, time.monotonic() - began_s, emit)
+            await self.take(messages, size, began_ns, began_s, emit)
+
+    async def take(self, messages: Sequence[bytes], size: int, began_ns: int, began_s: float, emit: Emit) -> None:
+        """Decodes and emits some messages that came together, now.
+
+        size: their bytes. began_ns, began_s: when the first of them came, as the clock and as ``time.monotonic`` say.
+        """
+        metrics.MESSAGES_RECEIVED.labels(self._job.job_name).inc(len(messages))
+        metrics.RECEIVED_BYTES.labels(self._job.job_name).inc(size)
+        now_ns = self._clock()
+        if size > _THREAD_BYTES:
+            decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
+        else:
+            decoded = self._decoder.decode(messages, now_ns)
+        self._emit_decoded(decoded, began_ns, time.monotonic() - began_s, emit)
 
     def down_batch(self, reason: DownReason) -> SampleBatch:
         """Without samples, with why."""

@@ -34,6 +34,7 @@ GNMI = {"job_name": "leaves", "tls": {"insecure": True}, "targets": [{"address":
 SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}]
 DIALOUT = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"]}
 OTLP = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [{"source": "cumulus"}]}
+TOPICS = {"job_name": "gnmic", "topics": ["telemetry", "bgp"], "format": "gnmic_event"}
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
@@ -44,6 +45,7 @@ EXAMPLES = {
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
     "kubernetes_sources": Example([{"url": "http://a:8080/metrics"}], ["kubernetes"], {"isal"}),
     "remote_write_receivers": Example([WRITE], ["prometheus"], {"numba", "aiohttp"}),
+    "kafka_sources": Example([TOPICS], ["gnmic/telemetry,bgp"], {"numba", "zstandard"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
 HEAVY = ("numba", "grpc", "polars", "zstandard", "isal", "hpack", "aiohttp")
@@ -149,6 +151,12 @@ def test_senders_that_are_named_are_targets_before_they_push(section: str, conte
     settings = {**EXAMPLES[section].settings[0], "job_name": "pushed", "senders": {"10.0.0.1": "leaf1"}}
     (collectors,) = build_collectors(CollectorSections.model_validate({section: [settings]}), context)
     assert collectors.fixed == {"pushed": (("pushed/leaf1", "leaf1"),)}
+
+
+def test_devices_of_topics_that_are_named_are_targets_before_they_are_heard_of(context: CollectorContext) -> None:
+    settings = {**TOPICS, "devices": {"10.0.0.1:57400": "leaf1"}}
+    (collectors,) = build_collectors(CollectorSections.model_validate({"kafka_sources": [settings]}), context)
+    assert collectors.fixed == {"gnmic": (("gnmic/leaf1", "leaf1"),)}
 
 
 def test_a_receiver_that_says_nobody_may_push_is_refused() -> None:

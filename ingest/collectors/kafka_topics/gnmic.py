@@ -1,0 +1,123 @@
+"""What gnmic collected, by device: its messages as those of devices that we ask ourselves."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.errors import BadInput
+from common.units import NS_PER_S, to_ns
+from ingest.collectors.base import CollectorContext, Emit
+from ingest.collectors.gnmi.config import LimitsConfig
+from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
+from ingest.collectors.gnmi.device import DeviceUpdates
+from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.gnmi.paths.naming import Naming
+from ingest.collectors.kafka_topics import metrics
+from ingest.collectors.kafka_topics.config import Config
+from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader, Events
+from telemetry.samples import DownReason
+
+_FORGET_NS = 3600 * NS_PER_S
+_UNLIMITED = 1e15  # the topic keeps what waits, so nobody takes the place of others
+_TOO_MANY = "too_many_devices"
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What ``DeviceUpdates`` asks for. The window is that of the topics."""
+
+    job_name: str
+    limits: LimitsConfig
+    gather_quiet_s: float = 0.0
+    gather_max_s: float = 0.0
+
+
+@dataclass(slots=True)
+class _Device:
+    """heard_ns: when it had messages last; said_ns: or was said to be silent."""
+
+    updates: DeviceUpdates
+    heard_ns: int = 0
+    said_ns: int = 0
+
+
+class GnmicDevices:
+    """All devices of some topics. links: shared by all of the process, so that both ends of a link are one link."""
+
+    def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
+        self._config, self._context, self._links = config, context, links
+        self._naming = Naming((config.source, "openconfig"))
+        self._reader = EventReader()
+        self._devices: dict[str, _Device] = {}
+        limits = LimitsConfig(
+            message_bytes_max=config.limits.message_bytes_max,
+            bytes_per_s=_UNLIMITED,
+            updates_per_s=_UNLIMITED,
+            messages_per_s=_UNLIMITED,
+            series_max=config.limits.series_max,
+        )
+        self._job = _Job(config.job_name, limits)
+
+    warm_up = staticmethod(warm_up)
+
+    @property
+    def unmapped(self) -> set[str]:
+        """Paths that devices sent and that nothing maps."""
+        return set().union(*(device.updates.unmapped for device in self._devices.values()))
+
+    def read(self, messages: Sequence[bytes]) -> Events:
+        """What they hold; those that hold nothing are counted. Blocks: not for the event loop."""
+        events = Events()
+        for message in messages:
+            try:
+                self._reader.read(message, events)
+            except BadInput as error:
+                metrics.MESSAGES_DROPPED.labels(self._config.job_name, error.reason).inc()
+        return events
+
+    async def take(self, events: Events, emit: Emit) -> None:
+        """Emits the samples of each device."""
+        began_ns, began_s = self._context.clock(), time.monotonic()
+        for source, messages in events.by_source.items():
+            device = self._device(source)
+            if device is None:
+                events.dropped[_TOO_MANY] += len(messages)
+                continue
+            device.heard_ns = began_ns
+            await device.updates.take(messages, sum(map(len, messages)), began_ns, began_s, emit)
+        for reason, count in events.dropped.items():
+            metrics.EVENTS_DROPPED.labels(self._config.job_name, reason).inc(count)
+
+    def watch(self, emit: Emit) -> None:
+        """Says of each device without messages that it is silent, and forgets it after an hour."""
+        now_ns, silence_ns = self._context.clock(), to_ns(self._config.silence_s)
+        if facts := self._links.expire(now_ns):
+            emit(facts)
+        for name, device in list(self._devices.items()):
+            if now_ns - device.heard_ns > _FORGET_NS:
+                del self._devices[name]
+            elif now_ns - max(device.heard_ns, device.said_ns) >= silence_ns:
+                device.said_ns = now_ns
+                emit(device.updates.down_batch(DownReason.SILENT))
+
+    def _device(self, source: str) -> _Device | None:
+        """That of a source; None when there are too many."""
+        name = self._config.devices.get(source) or device_name(source)
+        device = self._devices.get(name)
+        if device is None and len(self._devices) < self._config.limits.devices_max:
+            target, context = f"{self._config.job_name}/{name}", self._context
+            decoder = Decoder(target, name, self._naming, self._config.limits.series_max)
+            updates = DeviceUpdates(self._job, target, name, decoder, context.ledger, self._links, context.clock)
+            device = self._devices[name] = _Device(updates)
+        return device
+
+
+def device_name(source: str) -> str:
+    """A source without its port.
+
+    >>> device_name("leaf1:6030"), device_name("leaf1"), device_name("[2001:db8::1]:57400"), device_name("2001:db8::1")
+    ('leaf1', 'leaf1', '2001:db8::1', '2001:db8::1')
+    """
+    host, colon, port = source.rpartition(":")
+    is_address = bool(colon) and port.isdigit() and (":" not in host or host.endswith("]"))
+    return (host if is_address else source).strip("[]")

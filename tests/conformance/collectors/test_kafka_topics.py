@@ -1,0 +1,263 @@
+"""Topics that gnmic fills, on a real broker: its recorded messages, poison among them, restarts and other readers."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from prometheus_client import REGISTRY
+
+from bus.config import KafkaConnection
+from common.errors import ConfigError
+from ingest.collectors.base import CollectorContext
+from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.kafka_topics.collector import KafkaTopics
+from ingest.collectors.kafka_topics.config import Config
+from ingest.ledger import Ledger
+from telemetry.samples import DownReason
+from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.servers.kafka import KafkaServer
+from tests.unit.ingest.kafka_topics.as_gnmic import events, responses
+from tests.waiting import until
+
+OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
+_METRIC = "fabricscope_ingest_kafka_topics_"
+
+
+class Reading:
+    """A reader that runs: what it emits, and its ledger."""
+
+    def __init__(self, emitted: Emitted, ledger: Ledger) -> None:
+        self.emitted, self.ledger = emitted, ledger
+
+    @property
+    def octets(self) -> list[float]:
+        return self.emitted.values().get(OCTETS, [])
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        await self.emitted.until(condition)
+
+
+class Topic:
+    """A new topic of a broker, and who reads it."""
+
+    def __init__(self, broker: KafkaServer, partitions: int) -> None:
+        self.broker, self.partitions, self.name = broker, partitions, f"gnmic-{uuid4().hex[:8]}"
+
+    async def make(self) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.address)
+        await admin.start()
+        await admin.create_topics([NewTopic(self.name, self.partitions, 1)])
+        await admin.close()
+
+    async def put(self, *messages: bytes, partition: int = 0) -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=self.broker.address, acks="all")
+        await producer.start()
+        for message in messages:
+            await producer.send_and_wait(self.name, message, partition=partition)
+        await producer.stop()
+
+    async def until_committed(self, offset: int) -> None:
+        """Of the first partition."""
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.broker.address, group_id=self.name)
+        await consumer.start()
+        async with asyncio.timeout(60):
+            while await consumer.committed(TopicPartition(self.name, 0)) != offset:  # noqa: ASYNC110  # the broker's
+                await asyncio.sleep(0.02)
+        await consumer.stop()
+
+    @asynccontextmanager
+    async def read(self, *, is_full: Callable[[], bool] = lambda: False, **settings: object) -> AsyncIterator[Reading]:
+        """Each sample that was read is delivered or dropped with a reason."""
+        config = Config.model_validate(
+            {
+                "job_name": self.name,
+                "kafka": {"bootstrap": [self.broker.address]},
+                "topics": [self.name],
+                "group": self.name,
+                "format": "gnmic_event",
+                "gather_s": 0.02,
+                **settings,
+            }
+        )
+        ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
+        context = CollectorContext(ledger, time.time_ns, workers, is_full=is_full)
+        task = asyncio.create_task(KafkaTopics(config, context, LinkTable()).run(emitted))
+        try:
+            yield Reading(emitted, ledger)
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            workers.shutdown()
+        assert ledger.samples_in == sum(map(len, emitted.batches)) + ledger.drops.total()
+
+    def counted(self, name: str, **labels: str) -> float:
+        return REGISTRY.get_sample_value(f"{_METRIC}{name}", {"job": self.name, **labels}) or 0.0
+
+
+@pytest.fixture
+async def topic(kafka: KafkaServer) -> Topic:
+    made = Topic(kafka, partitions=2)
+    await made.make()
+    return made
+
+
+def octets(value: int, *, device: str = "leaf1", at_ns: int | None = None) -> bytes:
+    tags = {"source": f"{device}:57400", "interface_name": "Ethernet1"}
+    return orjson.dumps(
+        [
+            {
+                "name": "sub1",
+                "timestamp": at_ns or time.time_ns(),
+                "tags": tags,
+                "values": {"/interfaces/interface/state/counters/in-octets": value},
+            }
+        ]
+    )
+
+
+async def test_what_gnmic_recorded_arrives_under_canonical_names(topic: Topic) -> None:
+    sent = [
+        one
+        for name in ("arista_interface_counters", "platform_psu_temperature")
+        for one in responses(name, time.time_ns())
+    ]
+    await topic.put(*map(events, sent))
+    async with topic.read(source="arista") as reading:
+        await reading.until(lambda: len(reading.emitted.values()) >= 18)
+    found = reading.emitted.values()
+    assert found['fabric_device_temperature_celsius{device="leaf1",sensor="HotSpotTempSensor1"}'] == [58.0]
+    assert found['fabric_port_receive_bytes_total{device="leaf1",port="Ethernet35"}'] == [0.0]
+    assert {batch.table.target for batch in reading.emitted.batches} == {f"{topic.name}/leaf1"}
+
+
+async def test_a_poison_message_is_counted_and_the_next_one_taken(topic: Topic) -> None:
+    await topic.put(octets(1), b"\xffno json", octets(2).replace(b"timestamp", b"time"), octets(3))
+    async with topic.read() as reading:
+        await reading.until(lambda: len(reading.octets) == 2)
+    assert reading.octets == [1.0, 3.0]
+    assert topic.counted("messages_received_total") == 4
+    assert topic.counted("messages_dropped_total", reason="malformed") == 1
+    assert topic.counted("events_dropped_total", reason="malformed") == 1
+
+
+async def test_a_message_above_the_limit_is_counted(topic: Topic) -> None:
+    await topic.put(octets(1), octets(2) + b" " * 5_000, octets(3))
+    async with topic.read(limits={"message_bytes_max": 4_096}) as reading:
+        await reading.until(lambda: len(reading.octets) == 2)
+    assert reading.octets == [1.0, 3.0]
+    assert topic.counted("messages_dropped_total", reason="too_large") == 1
+
+
+async def test_a_reader_that_starts_again_goes_on_where_it_was(topic: Topic) -> None:
+    await topic.put(*(octets(n) for n in range(20)))
+    async with topic.read() as first:
+        await first.until(lambda: len(first.octets) == 20)
+        await topic.until_committed(20)
+    await topic.put(*(octets(n) for n in range(20, 40)))
+    async with topic.read() as second:
+        await second.until(lambda: len(second.octets) == 20)
+    assert first.octets + second.octets == [float(n) for n in range(40)]
+
+
+async def test_what_was_not_committed_is_read_again_with_its_own_times(topic: Topic, monkeypatch) -> None:
+    """At least once: a repetition has the time of the first one, so analytics drops it as out_of_order."""
+    sent = [octets(n, at_ns=time.time_ns()) for n in range(5)]
+    await topic.put(*sent)
+    with monkeypatch.context() as patched:
+        patched.setattr(AIOKafkaConsumer, "commit", never)
+        async with topic.read() as first:
+            await first.until(lambda: len(first.octets) == 5)
+    async with topic.read() as second:
+        await second.until(lambda: len(second.octets) == 5)
+    times = [[at for batch in one.emitted.batches for at in batch.times_ns.tolist()] for one in (first, second)]
+    assert times[0] == times[1]
+    assert first.octets == second.octets
+
+
+async def never(consumer: AIOKafkaConsumer, offsets: object = None) -> None:
+    await asyncio.Event().wait()
+
+
+async def test_nothing_is_read_while_the_queue_is_full(topic: Topic) -> None:
+    await topic.put(octets(1))
+    answers = [True] * 5
+
+    def is_full() -> bool:
+        return bool(answers) and answers.pop()
+
+    async with topic.read(is_full=is_full) as reading:
+        while answers:
+            assert (reading.octets, topic.counted("messages_received_total")) == ([], 0)
+            await asyncio.sleep(0.02)
+        await reading.until(lambda: reading.octets == [1.0])
+
+
+async def test_two_readers_of_a_group_share_the_partitions(topic: Topic) -> None:
+    async with topic.read() as one, topic.read() as other:
+        n = 0
+        while not (one.octets and other.octets):  # until both have a partition
+            await topic.put(octets(n), partition=n % 2)
+            n += 1
+        await until(lambda: len({*one.octets, *other.octets}) == n)
+    assert sorted({*one.octets, *other.octets}) == [float(value) for value in range(n)]
+
+
+async def test_a_new_group_begins_with_what_may_be_accepted(topic: Topic) -> None:
+    producer = AIOKafkaProducer(bootstrap_servers=topic.broker.address)
+    await producer.start()
+    old_ms = time.time_ns() // 10**6 - 2 * 3600_000
+    await producer.send_and_wait(topic.name, octets(1), partition=0, timestamp_ms=old_ms)
+    await producer.send_and_wait(topic.name, octets(2), partition=0)
+    await producer.stop()
+    async with topic.read() as reading:
+        await reading.until(lambda: reading.octets)
+    assert reading.octets == [2.0]
+    assert topic.counted("messages_received_total") == 1
+
+
+async def test_reading_goes_on_when_the_broker_comes_back(own_kafka: KafkaServer) -> None:
+    topic = Topic(own_kafka, 1)
+    await topic.make()
+    await topic.put(octets(1))
+    async with topic.read(kafka={"bootstrap": [own_kafka.address], "attempt_deadline_s": 2, "stall_s": 1}) as reading:
+        await reading.until(lambda: reading.octets == [1.0])
+        await topic.until_committed(1)
+        await asyncio.to_thread(own_kafka.restart)
+        await topic.put(octets(2))
+        await reading.until(lambda: 2.0 in reading.octets)
+    assert reading.octets == [1.0, 2.0]
+
+
+async def test_a_device_that_is_silent_is_down(topic: Topic) -> None:
+    await topic.put(octets(1))
+    async with topic.read(silence_s=0.2) as reading:
+        await reading.until(lambda: DownReason.SILENT in reading.emitted.downs)
+
+
+async def test_devices_have_the_names_of_the_settings_and_a_most(topic: Topic) -> None:
+    await topic.put(octets(1, device="10.0.0.1"), octets(2, device="10.0.0.2"))
+    settings: dict[str, Any] = {"devices": {"10.0.0.1:57400": "leaf1"}, "limits": {"devices_max": 1}}
+    async with topic.read(**settings) as reading:
+        await reading.until(lambda: reading.octets)
+        await topic.until_committed(2)
+    assert reading.octets == [1.0]
+    assert topic.counted("events_dropped_total", reason="too_many_devices") == 1
+
+
+async def test_a_file_that_is_missing_is_an_error_at_the_start(topic: Topic, tmp_path: Path) -> None:
+    connection = KafkaConnection(security="tls", ca_file=tmp_path / "absent.pem")
+    config = Config.model_validate({"kafka": connection, "topics": ["a"], "format": "gnmic_event"})
+    workers = ThreadPoolExecutor(1)
+    context = CollectorContext(Ledger(0), time.time_ns, workers)
+    with pytest.raises(ConfigError, match=r"kafka: .*absent\.pem"):
+        await KafkaTopics(config, context, LinkTable()).run(Emitted())
+    workers.shutdown()

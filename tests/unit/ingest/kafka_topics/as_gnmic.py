@@ -1,0 +1,60 @@
+"""What gnmic makes of a device's message, as ``pkg/formatters/event.go`` of gnmic does."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf import json_format
+
+from telemetry.gnmi import gnmi_pb2
+from tests.samples import SAMPLES
+
+SOURCE = "leaf1:57400"
+_META = {"source": SOURCE, "subscription-name": "sub1"}
+
+
+def responses(name: str, time_ns: int) -> list[gnmi_pb2.SubscribeResponse]:
+    """Those that a device sent, as of a time."""
+    document = json.loads((SAMPLES / "openconfig" / "gnmi_responses" / f"{name}.json").read_text())
+    found = [json_format.ParseDict(entry, gnmi_pb2.SubscribeResponse()) for entry in document]
+    for response in found:
+        response.update.timestamp = time_ns
+    return [response for response in found if response.HasField("update")]
+
+
+def events(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
+    """One message of the topic."""
+    found, meta = [], {**_META, "source": source}
+    prefix, prefix_tags = _tags(response.update.prefix)
+    for update in response.update.update:
+        name, tags = _tags(update.path)
+        path = prefix.rstrip("/") + "/" + name.lstrip("/")
+        body: dict[str, Any] = {"name": "sub1", "timestamp": response.update.timestamp}
+        found.append({**body, "tags": {**prefix_tags, **tags, **meta}, "values": _flat(path, update.val)})
+    return json.dumps(found).encode()
+
+
+def _tags(path: gnmi_pb2.Path) -> tuple[str, dict[str, str]]:
+    text, tags = f"{path.origin}:" if path.origin else "", {}
+    for elem in path.elem:
+        text += f"/{elem.name}"
+        tags.update({f"{elem.name.rpartition(':')[2]}_{key}": value for key, value in elem.key.items()})
+    return text, tags
+
+
+def _flat(path: str, typed: gnmi_pb2.TypedValue) -> Mapping[str, object]:
+    kind = typed.WhichOneof("value") or ""
+    value = getattr(typed, kind)
+    if kind not in ("json_val", "json_ietf_val"):
+        return {path: value}
+    found: dict[str, object] = {}
+
+    def put(at: str, part: object) -> None:
+        if isinstance(part, dict):
+            for name, below in part.items():
+                put(f"{at}/{name}", below)
+        else:
+            found[at] = part
+
+    put(path, json.loads(value))
+    return found
