@@ -99,7 +99,7 @@ class CollectorSections(BaseModel):
         default=(), description="Where Prometheus and others write to, by remote write 1.0 and 2.0."
     )
     kafka_sources: tuple[KafkaTopicsConfig, ...] = Field(
-        default=(), description="Kafka topics that gnmic fills in place of Fabricscope."
+        default=(), description="Kafka topics that gnmic and Telegraf fill."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
+from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.pushed_rule import PushedRule
+from ingest.collectors.pushed_series import PushedSeries
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -37,16 +40,41 @@ class Reading:
 def read_page(system: Source, page: str) -> Reading:
     """What is read of a page, ``system.pages`` says where it is from."""
     path = SAMPLES / page
-    return _exposition(system, path) if path.suffix == ".prom" else _gnmi(system, path, system.pages[page])
+    if path.suffix == ".prom":
+        return _exposition(system, path)
+    return _influx(system, path) if path.suffix == ".influx" else _gnmi(system, path, system.pages[page])
 
 
 def _exposition(system: Source, page: Path) -> Reading:
-    mapper = Mapper(system, {"device": "node1"}, origins_of(system.name))
     lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
-    found = [line for line in lines if line is not None]
-    unread = [line.name for line in found if not mapper.map(line.name, line.labels)]
+    return _mapped(system, [(line.name, line.labels) for line in lines if line is not None])
+
+
+class _Shown(PushedSeries):
+    """Remembers which series it was shown."""
+
+    def __init__(self, system: Source) -> None:
+        rule = PushedRule(source=system.name, device_from=("host",))
+        super().__init__("sample", (rule,), _NOW_NS, series_max=100_000, targets_max=1)
+        self.found: list[tuple[str, Mapping[str, str]]] = []
+
+    def add(self, metric: str, labels: Mapping[str, str]) -> int:
+        self.found.append((metric, labels))
+        return super().add(metric, labels)
+
+
+def _influx(system: Source, page: Path) -> Reading:
+    shown = _Shown(system)
+    LineReader(shown).read(page.read_bytes(), Lines())
+    return _mapped(system, shown.found)
+
+
+def _mapped(system: Source, found: Sequence[tuple[str, Mapping[str, str]]]) -> Reading:
+    """What is read of series by name and labels."""
+    mapper = Mapper(system, {"device": "node1"}, origins_of(system.name))
+    unread = [name for name, labels in found if not mapper.map(name, labels)]
     left_out = sum(name not in mapper.unmapped for name in unread)
-    sent = {line.name for line in found}
+    sent = {name for name, _ in found}
     names = {origin.name for _, origin in origins_of(system.name) if any(map(_pattern(origin.name).fullmatch, sent))}
     return Reading(len(found), len(found) - len(unread), frozenset(names), left_out)
 

@@ -1,8 +1,8 @@
 """Topics in, batches of samples out: a message is committed when its samples are in the queue before the bus."""
 
 import asyncio
-from collections.abc import Collection
-from typing import NoReturn
+from collections.abc import Collection, Sequence
+from typing import NoReturn, Protocol
 
 import structlog
 
@@ -13,13 +13,32 @@ from common.threads import OneThread
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.kafka_topics import metrics
-from ingest.collectors.kafka_topics.config import Config
+from ingest.collectors.kafka_topics.config import Config, Format
 from ingest.collectors.kafka_topics.gnmic import GnmicDevices
 from ingest.collectors.kafka_topics.group_consumer import LOST, GroupConsumer
+from ingest.collectors.kafka_topics.telegraf import TelegrafSeries
 
 _FULL_WAIT_S = 0.1
 
 log = structlog.get_logger("ingest")
+
+
+class Content(Protocol):
+    """What the topics hold. Its methods are not called while another one is awaited."""
+
+    @property
+    def unmapped(self) -> Collection[str]: ...
+    def warm_up(self) -> None:
+        """Compiles what decodes, or loads it: not for the event loop."""
+        ...
+
+    async def take(self, messages: Sequence[bytes], reading: OneThread, emit: Emit) -> None:
+        """Counts the messages and emits their samples."""
+        ...
+
+    def watch(self, emit: Emit) -> None:
+        """Says which devices are silent."""
+        ...
 
 
 class KafkaTopics:
@@ -27,7 +46,12 @@ class KafkaTopics:
 
     def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._context = config, context
-        self._devices = GnmicDevices(config, context, links)
+        self._content: Content = (
+            GnmicDevices(config, context, links)
+            if config.format is Format.GNMIC_EVENT
+            else TelegrafSeries(config, context)
+        )
+        self._taking = asyncio.Lock()
         self._problem = ""
 
     @property
@@ -37,7 +61,7 @@ class KafkaTopics:
     @property
     def unmapped(self) -> Collection[str]:
         """Names that devices sent and that nothing maps."""
-        return self._devices.unmapped
+        return self._content.unmapped
 
     async def run(self, emit: Emit) -> None:
         """Reads until cancelled. ConfigError when a file of the settings cannot be read."""
@@ -46,7 +70,7 @@ class KafkaTopics:
             log.warning("the connection to Kafka is not encrypted", target=self.name)
         reading = OneThread("kafka-topics")
         try:
-            await reading(self._devices.warm_up)
+            await reading(self._content.warm_up)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch(emit))
                 tasks.create_task(
@@ -73,7 +97,8 @@ class KafkaTopics:
                 messages = await consumer.poll()
                 self._problem = ""
                 if messages:
-                    await self._devices.take(await reading(self._devices.read, messages), emit)
+                    async with self._taking:
+                        await self._content.take(messages, reading, emit)
                 await consumer.commit()
                 await asyncio.sleep(self._config.gather_s)
         finally:
@@ -82,7 +107,8 @@ class KafkaTopics:
     async def _watch(self, emit: Emit) -> NoReturn:
         while True:
             await asyncio.sleep(self._config.silence_s / 10)
-            self._devices.watch(emit)
+            async with self._taking:
+                self._content.watch(emit)
 
     def _lost(self, error: Exception) -> None:
         """Logged when it is another problem than before."""

@@ -1,16 +1,29 @@
 """Settings of Kafka topics that other collectors fill: one entry of ``kafka_sources`` is some topics of one format."""
 
 from enum import StrEnum
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bus.config import KafkaConnection
 from common.units import Seconds
 from ingest.collectors.gnmi.config import Source
+from ingest.collectors.pushed_rule import PushedRule
 
 
 class Format(StrEnum):
     GNMIC_EVENT = "gnmic_event"
+    TELEGRAF_INFLUX = "telegraf_influx"
+
+
+class TopicRule(PushedRule):
+    """Tags are labels; ``job`` of a series is its tag ``job``, else its measurement."""
+
+    device_from: tuple[str, ...] = Field(
+        default=("source", "host"),
+        min_length=1,
+        description="Tags, the first present one names the device; what follows its last colon is left out.",
+    )
 
 
 class Limits(BaseModel):
@@ -20,7 +33,10 @@ class Limits(BaseModel):
     message_bytes_max: int = Field(4 << 20, gt=0, le=64 << 20, description="Of one message, decompressed.")
     fetch_bytes_max: int = Field(32 << 20, gt=0, description="Of one answer of a broker, as sent.")
     devices_max: int = Field(10_000, gt=0, description="Devices that are known at a time.")
-    series_max: int = Field(50_000, gt=0, description="Of one device.")
+    series_max: int = Field(50_000, gt=0, description="Of one device, in a format of gnmic.")
+    all_series_max: int = Field(
+        500_000, gt=0, description="Of all devices, those that nothing maps included, in a format of Telegraf."
+    )
 
 
 class Config(BaseModel):
@@ -33,8 +49,13 @@ class Config(BaseModel):
     group: str = Field(
         "fabricscope", min_length=1, description="Consumer group: processes of one group share the partitions."
     )
-    format: Format = Field(description="What the messages are: gnmic_event.")
-    source: Source = Field(Source.OPENCONFIG, description="Whose paths are used: sonic, openconfig, arista or junos.")
+    format: Format = Field(description="What the messages are: gnmic_event or telegraf_influx.")
+    source: Source = Field(
+        Source.OPENCONFIG, description="Whose paths gnmic sends: sonic, openconfig, arista or junos."
+    )
+    rules: tuple[TopicRule, ...] = Field(
+        (), description="Whose names a series of Telegraf has, and of which device it is; the first that fits decides."
+    )
     devices: dict[str, str] = Field(
         {},
         description="Name of a device by the source that gnmic states, where that, without its port, is not the "
@@ -43,3 +64,14 @@ class Config(BaseModel):
     gather_s: Seconds = Field(0.5, description="How long messages are collected into batches.")
     silence_s: float = Field(60.0, gt=0, description="A device that sends nothing for so long is down as `silent`.")
     limits: Limits = Limits()
+
+    @model_validator(mode="after")
+    def _fits_its_format(self) -> Self:
+        of_telegraf = self.format is Format.TELEGRAF_INFLUX
+        if of_telegraf and not self.rules:
+            raise ValueError(f"rules: expected at least one with format {self.format}")
+        if of_telegraf and self.devices:
+            raise ValueError(f"devices: expected none with format {self.format}; rules have relabel_configs")
+        if self.rules and not of_telegraf:
+            raise ValueError(f"rules: expected none with format {self.format}, which has source")
+        return self

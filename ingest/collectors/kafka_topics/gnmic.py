@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.errors import BadInput
+from common.threads import OneThread
 from common.units import NS_PER_S, to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.gnmi.config import LimitsConfig
@@ -65,28 +66,19 @@ class GnmicDevices:
         """Paths that devices sent and that nothing maps."""
         return set().union(*(device.updates.unmapped for device in self._devices.values()))
 
-    def read(self, messages: Sequence[bytes]) -> Events:
-        """What they hold; those that hold nothing are counted. Blocks: not for the event loop."""
-        events = Events()
-        for message in messages:
-            try:
-                self._reader.read(message, events)
-            except BadInput as error:
-                metrics.MESSAGES_DROPPED.labels(self._config.job_name, error.reason).inc()
-        return events
-
-    async def take(self, events: Events, emit: Emit) -> None:
+    async def take(self, messages: Sequence[bytes], reading: OneThread, emit: Emit) -> None:
         """Emits the samples of each device."""
+        events = await reading(self._read, messages)
         began_ns, began_s = self._context.clock(), time.monotonic()
-        for source, messages in events.by_source.items():
+        for source, of_source in events.by_source.items():
             device = self._device(source)
             if device is None:
-                events.dropped[_TOO_MANY] += len(messages)
+                events.dropped[_TOO_MANY] += len(of_source)
                 continue
             device.heard_ns = began_ns
-            await device.updates.take(messages, sum(map(len, messages)), began_ns, began_s, emit)
+            await device.updates.take(of_source, sum(map(len, of_source)), began_ns, began_s, emit)
         for reason, count in events.dropped.items():
-            metrics.EVENTS_DROPPED.labels(self._config.job_name, reason).inc(count)
+            metrics.PARTS_DROPPED.labels(self._config.job_name, reason).inc(count)
 
     def watch(self, emit: Emit) -> None:
         """Says of each device without messages that it is silent, and forgets it after an hour."""
@@ -99,6 +91,16 @@ class GnmicDevices:
             elif now_ns - max(device.heard_ns, device.said_ns) >= silence_ns:
                 device.said_ns = now_ns
                 emit(device.updates.down_batch(DownReason.SILENT))
+
+    def _read(self, messages: Sequence[bytes]) -> Events:
+        """What they hold; those that hold nothing are counted."""
+        events = Events()
+        for message in messages:
+            try:
+                self._reader.read(message, events)
+            except BadInput as error:
+                metrics.MESSAGES_DROPPED.labels(self._config.job_name, error.reason).inc()
+        return events
 
     def _device(self, source: str) -> _Device | None:
         """That of a source; None when there are too many."""

@@ -13,11 +13,12 @@ MESSAGES_DROPPED = Counter(
     "Messages that were dropped as a whole, by reason: damaged, too_large or malformed.",
     ["job", "reason"],
 )
-EVENTS_DROPPED = Counter(
-    _PREFIX + "events_dropped_total",
-    "Parts of messages that were dropped, by reason: malformed, no_source or too_many_devices.",
+PARTS_DROPPED = Counter(
+    _PREFIX + "parts_dropped_total",
+    "Events, lines and fields that were dropped, by reason: malformed, no_source, too_many_devices or text.",
     ["job", "reason"],
 )
+SAMPLES_UNMAPPED = Counter(_PREFIX + "samples_unmapped_total", "Samples of lines whose names nothing maps.", ["job"])
 COMMITS_FAILED = Counter(
     _PREFIX + "commits_failed_total",
     "Offsets that were not committed, as another process of the group has the partition: it reads them again.",

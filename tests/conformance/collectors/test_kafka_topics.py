@@ -24,6 +24,7 @@ from ingest.collectors.kafka_topics.config import Config
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.samples import SAMPLES
 from tests.servers.kafka import KafkaServer
 from tests.unit.ingest.kafka_topics.as_gnmic import events, responses
 from tests.waiting import until
@@ -139,6 +140,57 @@ async def test_what_gnmic_recorded_arrives_under_canonical_names(topic: Topic) -
     assert {batch.table.target for batch in reading.emitted.batches} == {f"{topic.name}/leaf1"}
 
 
+TELEGRAF: dict[str, Any] = {"format": "telegraf_influx", "rules": [{"source": "telegraf"}]}
+
+
+def rdma(*lines: str) -> bytes:
+    at_ns = time.time_ns()
+    return "".join(
+        f"infiniband,host=n1,device=mlx5_0,port=1 {line} {at_ns + n}\n" for n, line in enumerate(lines)
+    ).encode()
+
+
+async def test_what_telegraf_recorded_arrives_under_canonical_names(topic: Topic) -> None:
+    recorded = (SAMPLES / "telegraf" / "infiniband.influx").read_bytes().splitlines()
+    lines = [line.rpartition(b" ")[0] + b" %d" % time.time_ns() for line in recorded]
+    await topic.put(*lines)
+    async with topic.read(**TELEGRAF) as reading:
+        await reading.until(lambda: len(reading.emitted.values()) == 49)
+    key = 'ib_port_transmit_bytes_total{device="hop-r640-12",port="mlx5_bond_0"}'
+    assert reading.emitted.values()[key] == [4 * 85378896588.0]
+    assert reading.ledger.samples_in == 49
+    assert topic.counted("samples_unmapped_total") == 0
+
+
+async def test_a_broken_line_of_telegraf_is_counted_and_the_rest_taken(topic: Topic) -> None:
+    await topic.put(
+        rdma("symbol_error=1i", "symbol_error=", 'symbol_error=2i,a="x",b=1'), b"\xff\x00", rdma("symbol_error=3i")
+    )
+    async with topic.read(**TELEGRAF) as reading:
+        await reading.until(lambda: sum(map(len, reading.emitted.batches)) == 3)
+    key = 'ib_port_symbol_errors_total{device="n1",port="mlx5_0"}'
+    assert reading.emitted.values()[key] == [1.0, 2.0, 3.0]
+    assert topic.counted("parts_dropped_total", reason="malformed") == 2
+    assert topic.counted("parts_dropped_total", reason="text") == 1
+    assert topic.counted("samples_unmapped_total") == 1
+
+
+async def test_lines_that_are_read_again_are_duplicates_in_the_ledger(topic: Topic) -> None:
+    """By the same process: the partition came back, or Telegraf sent again what was not acknowledged."""
+    again = rdma("symbol_error=1i", "symbol_error=2i")
+    await topic.put(again, again)
+    async with topic.read(**TELEGRAF) as reading:
+        await topic.until_committed(2)
+    assert sum(map(len, reading.emitted.batches)) == 2
+    assert (reading.ledger.samples_in, reading.ledger.drops.total()) == (4, 2)
+
+
+async def test_a_host_of_telegraf_that_is_silent_is_down(topic: Topic) -> None:
+    await topic.put(rdma("symbol_error=1i"))
+    async with topic.read(silence_s=0.2, **TELEGRAF) as reading:
+        await reading.until(lambda: DownReason.SILENT in reading.emitted.downs)
+
+
 async def test_a_poison_message_is_counted_and_the_next_one_taken(topic: Topic) -> None:
     await topic.put(octets(1), b"\xffno json", octets(2).replace(b"timestamp", b"time"), octets(3))
     async with topic.read() as reading:
@@ -146,7 +198,7 @@ async def test_a_poison_message_is_counted_and_the_next_one_taken(topic: Topic) 
     assert reading.octets == [1.0, 3.0]
     assert topic.counted("messages_received_total") == 4
     assert topic.counted("messages_dropped_total", reason="malformed") == 1
-    assert topic.counted("events_dropped_total", reason="malformed") == 1
+    assert topic.counted("parts_dropped_total", reason="malformed") == 1
 
 
 async def test_a_message_above_the_limit_is_counted(topic: Topic) -> None:
@@ -250,7 +302,7 @@ async def test_devices_have_the_names_of_the_settings_and_a_most(topic: Topic) -
         await reading.until(lambda: reading.octets)
         await topic.until_committed(2)
     assert reading.octets == [1.0]
-    assert topic.counted("events_dropped_total", reason="too_many_devices") == 1
+    assert topic.counted("parts_dropped_total", reason="too_many_devices") == 1
 
 
 async def test_a_file_that_is_missing_is_an_error_at_the_start(topic: Topic, tmp_path: Path) -> None:
