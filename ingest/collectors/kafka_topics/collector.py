@@ -47,9 +47,9 @@ class KafkaTopics:
     def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._context = config, context
         self._content: Content = (
-            GnmicDevices(config, context, links)
-            if config.format is Format.GNMIC_EVENT
-            else TelegrafSeries(config, context)
+            TelegrafSeries(config, context)
+            if config.format is Format.TELEGRAF_INFLUX
+            else GnmicDevices(config, context, links)
         )
         self._taking = asyncio.Lock()
         self._problem = ""

@@ -13,6 +13,8 @@ from ingest.collectors.pushed_rule import PushedRule
 
 class Format(StrEnum):
     GNMIC_EVENT = "gnmic_event"
+    GNMIC_JSON = "gnmic_json"
+    GNMIC_PROTO = "gnmic_proto"
     TELEGRAF_INFLUX = "telegraf_influx"
 
 
@@ -49,7 +51,9 @@ class Config(BaseModel):
     group: str = Field(
         "fabricscope", min_length=1, description="Consumer group: processes of one group share the partitions."
     )
-    format: Format = Field(description="What the messages are: gnmic_event or telegraf_influx.")
+    format: Format = Field(
+        description="What the messages are: gnmic_event, gnmic_json, gnmic_proto or telegraf_influx."
+    )
     source: Source = Field(
         Source.OPENCONFIG, description="Whose paths gnmic sends: sonic, openconfig, arista or junos."
     )

@@ -1,7 +1,7 @@
 """What gnmic collected, by device: its messages as those of devices that we ask ourselves."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from common.errors import BadInput
@@ -14,13 +14,21 @@ from ingest.collectors.gnmi.device import DeviceUpdates
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.kafka_topics import metrics
-from ingest.collectors.kafka_topics.config import Config
-from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader, Events
+from ingest.collectors.kafka_topics.config import Config, Format
+from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader
+from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
+from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoReader
+from ingest.collectors.kafka_topics.decode.responses import Reader, Responses
 from telemetry.samples import DownReason
 
 _FORGET_NS = 3600 * NS_PER_S
 _UNLIMITED = 1e15  # the topic keeps what waits, so nobody takes the place of others
 _TOO_MANY = "too_many_devices"
+READERS: dict[Format, Callable[[], Reader]] = {
+    Format.GNMIC_EVENT: EventReader,
+    Format.GNMIC_JSON: JsonReader,
+    Format.GNMIC_PROTO: ProtoReader,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +56,7 @@ class GnmicDevices:
     def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._context, self._links = config, context, links
         self._naming = Naming((config.source, "openconfig"))
-        self._reader = EventReader()
+        self._reader = READERS[config.format]()
         self._devices: dict[str, _Device] = {}
         limits = LimitsConfig(
             message_bytes_max=config.limits.message_bytes_max,
@@ -68,16 +76,16 @@ class GnmicDevices:
 
     async def take(self, messages: Sequence[bytes], reading: OneThread, emit: Emit) -> None:
         """Emits the samples of each device."""
-        events = await reading(self._read, messages)
+        found = await reading(self._read, messages)
         began_ns, began_s = self._context.clock(), time.monotonic()
-        for source, of_source in events.by_source.items():
+        for source, of_source in found.by_source.items():
             device = self._device(source)
             if device is None:
-                events.dropped[_TOO_MANY] += len(of_source)
+                found.dropped[_TOO_MANY] += len(of_source)
                 continue
             device.heard_ns = began_ns
             await device.updates.take(of_source, sum(map(len, of_source)), began_ns, began_s, emit)
-        for reason, count in events.dropped.items():
+        for reason, count in found.dropped.items():
             metrics.PARTS_DROPPED.labels(self._config.job_name, reason).inc(count)
 
     def watch(self, emit: Emit) -> None:
@@ -92,15 +100,15 @@ class GnmicDevices:
                 device.said_ns = now_ns
                 emit(device.updates.down_batch(DownReason.SILENT))
 
-    def _read(self, messages: Sequence[bytes]) -> Events:
+    def _read(self, messages: Sequence[bytes]) -> Responses:
         """What they hold; those that hold nothing are counted."""
-        events = Events()
+        found = Responses()
         for message in messages:
             try:
-                self._reader.read(message, events)
+                self._reader.read(message, found)
             except BadInput as error:
                 metrics.MESSAGES_DROPPED.labels(self._config.job_name, error.reason).inc()
-        return events
+        return found
 
     def _device(self, source: str) -> _Device | None:
         """That of a source; None when there are too many."""

@@ -22,11 +22,12 @@ from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.kafka_topics.collector import KafkaTopics
 from ingest.collectors.kafka_topics.config import Config
 from ingest.ledger import Ledger
+from telemetry.gnmi.gnmi_pb2 import SubscribeResponse
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
 from tests.samples import SAMPLES
 from tests.servers.kafka import KafkaServer
-from tests.unit.ingest.kafka_topics.as_gnmic import events, responses
+from tests.unit.ingest.kafka_topics.as_gnmic import as_json, as_proto, events, responses
 from tests.waiting import until
 
 OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
@@ -125,14 +126,19 @@ def octets(value: int, *, device: str = "leaf1", at_ns: int | None = None) -> by
     )
 
 
-async def test_what_gnmic_recorded_arrives_under_canonical_names(topic: Topic) -> None:
+@pytest.mark.parametrize(
+    ("form", "written"), [("gnmic_event", events), ("gnmic_json", as_json), ("gnmic_proto", as_proto)]
+)
+async def test_what_gnmic_recorded_arrives_under_canonical_names(
+    topic: Topic, form: str, written: Callable[[SubscribeResponse], bytes]
+) -> None:
     sent = [
         one
         for name in ("arista_interface_counters", "platform_psu_temperature")
         for one in responses(name, time.time_ns())
     ]
-    await topic.put(*map(events, sent))
-    async with topic.read(source="arista") as reading:
+    await topic.put(*map(written, sent))
+    async with topic.read(source="arista", format=form) as reading:
         await reading.until(lambda: len(reading.emitted.values()) >= 18)
     found = reading.emitted.values()
     assert found['fabric_device_temperature_celsius{device="leaf1",sensor="HotSpotTempSensor1"}'] == [58.0]

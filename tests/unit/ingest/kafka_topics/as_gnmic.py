@@ -1,4 +1,4 @@
-"""What gnmic makes of a device's message, as ``pkg/formatters/event.go`` of gnmic does."""
+"""What gnmic makes of a device's message, as ``event.go`` and ``json.go`` in its ``pkg/formatters`` do."""
 
 import json
 from collections.abc import Mapping
@@ -32,6 +32,40 @@ def events(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
         body: dict[str, Any] = {"name": "sub1", "timestamp": response.update.timestamp}
         found.append({**body, "tags": {**prefix_tags, **tags, **meta}, "values": _flat(path, update.val)})
     return json.dumps(found).encode()
+
+
+def as_json(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
+    """One message of the topic."""
+    updates = [
+        {"Path": _xpath(each.path), "values": {"/".join(elem.name for elem in each.path.elem): _plain(each.val)}}
+        for each in response.update.update
+    ]
+    notification = {
+        "timestamp": response.update.timestamp,
+        "prefix": _xpath(response.update.prefix),
+        "updates": updates,
+    }
+    deletes = [_xpath(path) for path in response.update.delete]
+    return json.dumps({"source": source, "subscription-name": "sub1", **notification, "deletes": deletes}).encode()
+
+
+def as_proto(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
+    """One message of the topic, of an output with ``add-target: overwrite``."""
+    named = gnmi_pb2.SubscribeResponse()
+    named.CopyFrom(response)
+    named.update.prefix.target = source
+    return named.SerializeToString()
+
+
+def _xpath(path: gnmi_pb2.Path) -> str:
+    steps = (elem.name + "".join(f"[{key}={elem.key[key]}]" for key in sorted(elem.key)) for elem in path.elem)
+    return (f"{path.origin}:" if path.origin else "") + "/" + "/".join(steps)
+
+
+def _plain(typed: gnmi_pb2.TypedValue) -> object:
+    kind = typed.WhichOneof("value") or ""
+    value = getattr(typed, kind)
+    return json.loads(value) if kind in ("json_val", "json_ietf_val") else value
 
 
 def _tags(path: gnmi_pb2.Path) -> tuple[str, dict[str, str]]:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from common.errors import BadInput
 from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.naming import Naming
-from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader, Events, keyed_path
+from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader, keyed_path
+from ingest.collectors.kafka_topics.decode.responses import Responses
 from ingest.collectors.kafka_topics.gnmic import device_name
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -31,8 +32,8 @@ def decoded(messages: list[bytes]) -> tuple[dict[str, list[float]], set[str]]:
     return found, set(decoder.unmapped.names)
 
 
-def read(*bodies: object) -> Events:
-    reader, into = EventReader(), Events()
+def read(*bodies: object) -> Responses:
+    reader, into = EventReader(), Responses()
     for body in bodies:
         reader.read(body if isinstance(body, bytes) else json.dumps(body).encode(), into)
     return into
@@ -49,7 +50,7 @@ def event(values: object = None, tags: object = None, **changes: object) -> dict
     }
 
 
-def values_of(into: Events) -> dict[str, list[float]]:
+def values_of(into: Responses) -> dict[str, list[float]]:
     assert not into.dropped
     return decoded(into.by_source[SOURCE])[0]
 

@@ -1,0 +1,76 @@
+"""gnmic's JSON format, one notification a message, to gNMI messages of each device."""
+
+from collections.abc import Mapping
+
+from common.errors import BadInput
+from ingest.collectors.kafka_topics.decode.responses import (
+    MALFORMED,
+    PATHS_MAX,
+    Responses,
+    parts_of,
+    path_of,
+    response_at,
+    set_value,
+    source_of,
+)
+from telemetry.gnmi import gnmi_pb2
+
+
+class JsonReader:
+    """Remembers the paths of known texts. Not shared between threads."""
+
+    def __init__(self) -> None:
+        self._paths: dict[tuple[str, str], gnmi_pb2.Path] = {}
+
+    def read(self, message: bytes, into: Responses) -> None:
+        """Adds what a message holds: a notification, or a list of them. BadInput when it is neither."""
+        for part in parts_of(message):
+            if isinstance(part, dict) and "sync-response" in part:
+                continue
+            try:
+                into.add(*self._read_notification(part))
+            except BadInput as error:
+                into.dropped[error.reason] += 1
+
+    def _read_notification(self, part: object) -> tuple[str, bytes]:
+        """Its source, and its values as a SubscribeResponse."""
+        if not isinstance(part, dict):
+            raise BadInput("expected a notification", MALFORMED)
+        response = response_at(part.get("timestamp"))
+        source, prefix = source_of(part.get("source")), part.get("prefix") or ""
+        updates, deletes = part.get("updates") or [], part.get("deletes") or []
+        if not isinstance(prefix, str) or not isinstance(updates, list) or not isinstance(deletes, list):
+            raise BadInput("expected updates or deletes, and a path as prefix", MALFORMED)
+        for each in updates:
+            path, value = _path_and_value(each)
+            update = response.update.update.add()
+            update.path.CopyFrom(self._path(prefix, path))
+            set_value(update.val, value)
+        response.update.delete.extend(self._path(prefix, str(path)) for path in deletes)
+        return source, response.SerializeToString()
+
+    def _path(self, prefix: str, text: str) -> gnmi_pb2.Path:
+        known = self._paths.get((prefix, text))
+        if known is None:
+            if len(self._paths) >= PATHS_MAX:
+                self._paths.clear()
+            known = self._paths[prefix, text] = path_of(_joined(prefix, text))
+        return known
+
+
+def _joined(prefix: str, text: str) -> str:
+    """
+    >>> _joined("/junos/interface", "/[name=et-0]/state"), _joined("", "openconfig:/interfaces")
+    ('/junos/interface[name=et-0]/state', 'openconfig:/interfaces')
+    """
+    whole = f"{prefix.rstrip('/')}/{text.lstrip('/')}" if prefix.strip("/") else text
+    return whole.replace("/[", "[")  # Junos puts a list's keys into a step of their own
+
+
+def _path_and_value(update: object) -> tuple[str, object]:
+    """``values`` has one value, by the path without its keys."""
+    if isinstance(update, Mapping):
+        path, values = update.get("Path") or "", update.get("values")
+        if isinstance(path, str) and isinstance(values, Mapping) and len(values) == 1:
+            return path, next(iter(values.values()))
+    raise BadInput("an update: expected Path and one of values", MALFORMED)
