@@ -26,7 +26,7 @@ from analytics.correlate.open_cause import open_cause
 from analytics.correlate.texts import phrases
 from analytics.correlate.texts.reports import Reports
 from analytics.correlate.texts.verdict import Rivals
-from analytics.correlate.tracks import Track, incident_id, match
+from analytics.correlate.tracks import Track, incident_id, match, with_remains
 from analytics.correlate.view import CorrelationView
 from analytics.models.flap_comparison import FlapComparison
 from analytics.snapshot.stateful import State
@@ -138,6 +138,7 @@ class Correlator:
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
         claims, causes = self._choose_again(view, moved.others, now_ns)
+        claims = with_remains(claims, tracks)
         self._reports.begin(view, moved, Rivals(claims), self._considered)
         closed = self._assign(view, claims, causes, now_ns)
         published = self._publish(view, closed, now_ns)

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -175,6 +175,27 @@ def match(view: CorrelationView, claims: Sequence[Claim], tracks: Sequence[Track
         else:
             merged.append((track, at))
     return Matching(tuple(continues), tuple(merged))
+
+
+def with_remains(claims: Sequence[Claim], tracks: Sequence[Track]) -> list[Claim]:
+    """The claims, without those that consist of what is left of an incident's evidence, at its own root.
+
+    The findings of one fault end one after the other, so its last ones may look like another cause for a moment. They
+    stay with the incident for as long as that has a claim. tracks: by age.
+    """
+    own = {track.cause.root: track for track in reversed(tracks) if track.fires}
+    at = {claim.cause.key: place for place, claim in enumerate(claims)}
+    known = {track.key for track in tracks}
+    found: list[Claim | None] = list(claims)
+    for place, claim in enumerate(claims):
+        track = own.get(claim.cause.root)
+        if track is None or claim.cause.key in known or not claim.findings <= track.primary | track.symptoms:
+            continue
+        if (goes_on := found[at.get(track.key, place)]) is not None and goes_on is not claim:
+            primary, symptoms = goes_on.primary | claim.primary, goes_on.symptoms | claim.symptoms
+            found[at[track.key]] = replace(goes_on, primary=primary, symptoms=symptoms)
+            found[place] = None
+    return [claim for claim in found if claim is not None]
 
 
 class _Successors:

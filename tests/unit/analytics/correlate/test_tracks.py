@@ -8,7 +8,7 @@ from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.lifecycle import Life
-from analytics.correlate.tracks import Track, digest, incident_id, match
+from analytics.correlate.tracks import Track, digest, incident_id, match, with_remains
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -170,3 +170,24 @@ def test_a_snapshot_has_the_digest_of_what_was_published_last(cluster: Fabric, r
     run.tick(cluster.find(K.LINK_DOWN, PORT), ticks=3)
     (track,) = run.correlator.state().head["tracks"]
     assert len(track["published_digest"]) == 64
+
+
+def test_what_is_left_of_an_incident_opens_no_other_one_at_its_root(view: CorrelationView) -> None:
+    paged = track(I.SLOW_RECEIVER, PORT, "a", "b", "c")
+    left = [claim(view, I.INCAST, PORT, "b", "c"), claim(view, I.SLOW_RECEIVER, PORT, "a")]
+    (only,) = with_remains(left, [paged])
+    assert (only.cause.kind, only.primary, only.symptoms) == (I.SLOW_RECEIVER, {"a", "b", "c"}, set())
+
+
+@pytest.mark.parametrize("state", [PENDING, FIRING])
+def test_what_is_new_at_the_root_of_an_incident_opens_another_one(view: CorrelationView, state: IncidentState) -> None:
+    paged = track(I.SLOW_RECEIVER, PORT, "a", "b", state=state)
+    new = [claim(view, I.INCAST, PORT, "b", "c"), claim(view, I.SLOW_RECEIVER, PORT, "a")]
+    assert with_remains(new, [paged]) == new
+
+
+def test_what_is_left_of_an_incident_continues_it_where_nothing_else_does(view: CorrelationView) -> None:
+    paged = track(I.SLOW_RECEIVER, PORT, "a", "b")
+    left = [claim(view, I.INCAST, PORT, "b")]
+    assert with_remains(left, [paged]) == left
+    assert match(view, left, [paged]).continues == (paged,)
