@@ -60,7 +60,7 @@ def values_of(into: Responses) -> dict[str, list[float]]:
     [
         ("arista_interface_counters", 13),
         ("bgp_neighbor_session_state", 1),
-        ("platform_psu_temperature", 5),
+        ("platform_psu_temperature", 13),
         ("eos_cpu_memory", 0),
     ],
 )

@@ -21,8 +21,8 @@ NOW = 1_700_000_000_000_000_000
 RECORDED = {
     "arista_interface_counters": 13,
     "bgp_neighbor_session_state": 1,
-    "platform_psu_temperature": 5,
-    "junos_queue_monitor": 50,
+    "platform_psu_temperature": 13,
+    "junos_queue_monitor": 130,
     "delete_notification": 0,
 }
 
