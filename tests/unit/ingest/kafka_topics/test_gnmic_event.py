@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import BadInput
@@ -154,7 +154,7 @@ def test_a_message_that_is_no_list_of_events_says_so(message: bytes) -> None:
 
 
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
@@ -170,6 +170,7 @@ _EVENTS = st.fixed_dictionaries(
 
 
 @given(st.lists(_EVENTS | _JSON, max_size=4))
+@settings(deadline=None)
 def test_any_events_are_read_or_counted(body: list[object]) -> None:
     into = read(body)
     read_ones = [message for messages in into.by_source.values() for message in messages]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.errors import BadInput
@@ -125,6 +125,7 @@ _JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["timestamp", "prefix", "updates", "deletes", "source"]), _JSON))
+@settings(deadline=None)
 def test_any_notification_is_read_or_counted(changes: dict[str, object]) -> None:
     into = read(JsonReader(), notification(**changes))
     messages = [message for of_source in into.by_source.values() for message in of_source]
@@ -133,6 +134,7 @@ def test_any_notification_is_read_or_counted(changes: dict[str, object]) -> None
 
 
 @given(st.binary(max_size=60))
+@settings(deadline=None)
 def test_any_bytes_are_read_or_refused(message: bytes) -> None:
     for make in (JsonReader, ProtoReader):
         try:

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ingest.collectors.kafka_topics.config import Config, TopicRule
@@ -226,6 +226,7 @@ def escaped(text: str, marks: str) -> bytes:
     _TEXT,
     st.integers(-(2**63), 2**63 - 1),
 )
+@settings(deadline=None)
 def test_whatever_is_escaped_is_read_as_it_was(measurement: str, tags: dict[str, str], key: str, value: int) -> None:
     head = [escaped(measurement, ", "), *(escaped(k, ",= ") + b"=" + escaped(v, ",= ") for k, v in tags.items())]
     found, lines = read(b",".join(head) + b" " + escaped(key, ",= ") + b"=%di 5" % value)
@@ -236,6 +237,7 @@ def test_whatever_is_escaped_is_read_as_it_was(measurement: str, tags: dict[str,
 @given(
     st.lists(st.binary(max_size=40) | st.sampled_from([b'a b="', b"a b=1 5", b"\\", b"a,b=c d=1i,e=t 1\n"]), max_size=6)
 )
+@settings(deadline=None)
 def test_any_bytes_are_read_or_counted(parts: list[bytes]) -> None:
     _, lines = read(b"".join(parts))
     assert len(lines.slots) == len(lines.times_ns) == len(lines.values)
