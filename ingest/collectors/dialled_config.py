@@ -7,6 +7,8 @@ from ingest.collectors.receiver_config import ReceiverConfig
 
 
 class DialledLimits(LimitsConfig):
+    """What one device may send, and how many may dial."""
+
     devices_max: int = Field(1_000, gt=0, description="Devices that are known at a time.")
     streams_max: int = Field(16, gt=0, description="Calls of one device at a time.")
 

@@ -18,6 +18,8 @@ class OtlpRule(PushedRule):
 
 
 class OtlpLimits(ReceiverLimits):
+    """What one sender, and all of them together, may send, and how much of it is remembered."""
+
     series_max: int = Field(500_000, gt=0, description="Of all senders, those that nothing maps included.")
     targets_max: int = Field(10_000, gt=0, description="Devices of all senders.")
 

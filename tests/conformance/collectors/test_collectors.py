@@ -125,6 +125,7 @@ async def test_every_real_body_is_collected(server: Server, ledger: Ledger) -> N
         await collector.stop()
         known = {"dcgm", "node_exporter"} & set(path.parts) or path.name in (
             "lustrefs_exporter_client.prom",
+            "lustrefs_exporter_jobstats.prom",
             "lustrefs_exporter_lnet.prom",
         )
         expected = None if known else DownReason.NO_SAMPLES

@@ -64,7 +64,7 @@ def with_text(found: Mapping[str, Any], text: str) -> dict[str, Any]:
     explanation["effects"] = [{**one, "meaning": text} for one in explanation["effects"]]
     suppressed = explanation["suppressed"]
     explanation["suppressed"] = [{**one, "object": {"kind": "gpu", "name": text}, "text": text} for one in suppressed]
-    explanation["gpus"] = {f"{text}/{text}": 3}
+    explanation["gpus"] = {f"{text}/{text}": text}
     return answers
 
 
@@ -126,7 +126,7 @@ async def test_a_gpu_is_named_by_its_own_name_whatever_that_is(api, browser):
     named = await page.evaluate(
         """async (names) => {
           const { withNames } = await import("/names.js");
-          return names.map((name) => withNames(`see ${name}.`, { [name]: 3 }));
+          return names.map((name) => withNames(`see ${name}.`, { [name]: `n GPU 3 · ${name.slice(2)}` }));
         }""",
         [f"n/{mark}" for mark in ("GPU-1", "$&", "$'", "$`", "$$", "$1", "<b>", "__proto__")],
     )
