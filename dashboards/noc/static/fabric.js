@@ -41,10 +41,10 @@ function draw() {
   drawMap(map, seen, enter);
 }
 
-/** The worst ones, as many as there is room for, and how many there are beside them. */
+/** The worst one, further ones as there is room for them, and how many there are beside. */
 function list({ unhealthy, unhealthy_objects }) {
   const parent = byId("unhealthy");
-  for (let shown = unhealthy.length; shown >= 0; shown -= 1) {
+  for (let shown = unhealthy.length; shown >= Math.min(1, unhealthy.length); shown -= 1) {
     const more = unhealthy_objects - shown;
     setLines(parent, [...unhealthy.slice(0, shown).map(line), ...(more ? [[["span", `${more} more`, "small"]]] : [])]);
     if (parent.scrollHeight <= parent.clientHeight + 1) return;
