@@ -1,4 +1,4 @@
-"""What a receiver is told of a metric: its type, help and unit. Both versions number types alike."""
+"""What a receiver hears of a metric: its type, help and unit. Both versions number types alike."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

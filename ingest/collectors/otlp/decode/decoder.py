@@ -81,9 +81,9 @@ class Decoder:
             attributes, metric_part = series.key(slot)
             metric, part = divmod(metric_part, PARTS)
             name, resource = metrics.key(metric)
-            told, root = resources.key(resource)
+            known, root = resources.key(resource)
             new_root = self._roots.setdefault(senders[root], len(self._roots))
-            new_resource = self._resources.put(told, new_root)
+            new_resource = self._resources.put(known, new_root)
             if new_resource == len(self._labels):
                 self._labels.append(labels[resource])
             self._series.add(attributes, self._metrics.put(name, new_resource) * PARTS + part)
