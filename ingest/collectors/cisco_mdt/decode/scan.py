@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.wire.hashed_bytes import HashArrays, HashIndex
 from common.wire.protobuf import length, little_endian, signed, skip, varint
-from common.wire.span_table import SpanArrays, SpanIndex, SpanTable, find
+from common.wire.span_table import SpanTable, find
 from ingest.collectors.gnmi.decode.scan import Scanned, ScannedArrays
 
 DEPTH_MAX = 16  # containers in a row; deeper ones are Python's
@@ -37,7 +38,7 @@ class Stop(IntEnum):
 @compiled
 def scan_message(
     buf: NDArray[np.uint8],
-    nodes: SpanArrays,
+    nodes: HashArrays,
     shapes: NDArray[np.int8],
     columns: ScannedArrays,
     rows: NDArray[np.int64],
@@ -49,7 +50,7 @@ def scan_message(
     length of node_id_str and of encoding_path, msg_timestamp in milliseconds, and the bytes of compact GPB.
     Returns how many columns, how many rows, and why it stopped (Stop).
     """
-    index = SpanIndex(nodes[0], nodes[1], nodes[2])
+    index = HashIndex(nodes[0], nodes[1], nodes[2])
     bits = np.zeros(1, np.uint64)
     stack = np.zeros((DEPTH_MAX, 3), np.int64)
     header[:] = 0
@@ -154,7 +155,7 @@ def _field(buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64]) 
 
 
 @compiled
-def _keys(buf: NDArray[np.uint8], at: int, end: int, parent: int, index: SpanIndex, bits: NDArray[np.uint64]) -> int:
+def _keys(buf: NDArray[np.uint8], at: int, end: int, parent: int, index: HashIndex, bits: NDArray[np.uint64]) -> int:
     """The slot of the keys in at..end, the nested fields of ``keys``, below ``parent``; -1 for unknown ones."""
     slot = parent
     while at < end:
@@ -184,7 +185,7 @@ def _row(
     start: int,
     end: int,
     path: int,
-    index: SpanIndex,
+    index: HashIndex,
     shapes: NDArray[np.int8],
     columns: ScannedArrays,
     n: int,

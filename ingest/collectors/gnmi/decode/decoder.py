@@ -10,12 +10,12 @@ import orjson
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.gnmi.decode import columns, json_scan, scan
 from ingest.collectors.gnmi.decode.columns import Chunk, split_updates
 from ingest.collectors.gnmi.decode.decode_buffer import DecodeBuffer, Decoded
 from ingest.collectors.gnmi.decode.flatten import Flattener
 from ingest.collectors.gnmi.decode.json_template import JsonTemplates, LeafValues, template_of
-from ingest.collectors.gnmi.decode.path_table import UNKNOWN
 from ingest.collectors.gnmi.decode.scan import Scanned, Stop, ValueKind, scan_messages
 from ingest.collectors.gnmi.decode.slots import PathSlots
 from ingest.collectors.gnmi.decode.values import fast_number, is_absent, scalar_of, scalar_of_update, state

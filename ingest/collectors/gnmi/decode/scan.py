@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.wire.hashed_bytes import HashArrays, HashIndex
 from common.wire.protobuf import length, little_endian, signed, skip, varint
 from common.wire.spans import FNV, hash_of
-from ingest.collectors.gnmi.decode.path_table import PathArrays, PathIndex, PathTable, find_slot
+from ingest.collectors.gnmi.decode.path_table import PathTable, find_slot
 
 
 class Stop(IntEnum):
@@ -100,13 +101,13 @@ def _value(buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64]) 
 
 @compiled
 def scan_messages(
-    buf: NDArray[np.uint8], ends: NDArray[np.int64], first: int, path_arrays: PathArrays, columns: ScannedArrays
+    buf: NDArray[np.uint8], ends: NDArray[np.int64], first: int, path_arrays: HashArrays, columns: ScannedArrays
 ) -> tuple[int, int, int, int]:
     """Reads the messages ``first``.. of ``buf``, each ending at its ``ends``, into the columns.
 
     Returns rows written, the next message, why it stopped (Stop), and the count of sync_responses.
     """
-    paths, scanned = PathIndex(*path_arrays), Scanned(*columns)
+    paths, scanned = HashIndex(*path_arrays), Scanned(*columns)
     bits = np.zeros(1, np.uint64)
     n, syncs = 0, 0
     for message in range(first, ends.size):
@@ -143,7 +144,7 @@ def _notification(
     buf: NDArray[np.uint8],
     start: int,
     end: int,
-    paths: PathIndex,
+    paths: HashIndex,
     n: int,
     scanned: Scanned,
     bits: NDArray[np.uint64],

@@ -6,9 +6,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from common.wire.hashed_bytes import UNKNOWN, HashIndex
 from ingest.collectors.gnmi.decode.columns import IGNORED, SLOW_PATH
 from ingest.collectors.gnmi.decode.flatten import Node
-from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathIndex, PathTable
+from ingest.collectors.gnmi.decode.path_table import PathTable
 from ingest.collectors.gnmi.paths.elements import Elements, elements_of
 from ingest.collectors.gnmi.paths.resolve import Resolved
 from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf
@@ -33,7 +34,7 @@ class PathSlots:
         self.refused = 0
 
     @property
-    def index(self) -> PathIndex:
+    def index(self) -> HashIndex:
         return self._paths.index
 
     def slot(self, prefix: bytes, path: bytes, *, is_leaf: bool) -> int:

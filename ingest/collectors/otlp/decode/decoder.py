@@ -10,7 +10,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 
 from common.errors import BadInput
 from common.units import NS_PER_S
-from common.wire.span_table import UNKNOWN, SpanTable
+from common.wire.hashed_bytes import UNKNOWN
+from common.wire.span_table import SpanTable
 from ingest.collectors import pushed_series
 from ingest.collectors.otlp.decode import scan
 from ingest.collectors.otlp.decode.attributes import metric_name, point_labels, resource_labels

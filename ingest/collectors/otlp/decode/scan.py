@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.wire.hashed_bytes import HashArrays, HashIndex
 from common.wire.protobuf import length, little_endian, signed, skip, varint
-from common.wire.span_table import SpanArrays, SpanIndex, SpanTable, find
+from common.wire.span_table import SpanTable, find
 
 
 class Stop(IntEnum):
@@ -69,9 +70,9 @@ PARTS = len(Part)
 def scan_request(
     buf: NDArray[np.uint8],
     root: int,
-    resource_arrays: SpanArrays,
-    metric_arrays: SpanArrays,
-    series_arrays: SpanArrays,
+    resource_arrays: HashArrays,
+    metric_arrays: HashArrays,
+    series_arrays: HashArrays,
     columns: PointArrays,
     tally: NDArray[np.int64],
 ) -> tuple[int, int]:
@@ -80,7 +81,7 @@ def scan_request(
     tally: int64[3], receives the counts of rows without a known series, of data points, and of those that are a change.
     """
     tally[:] = 0
-    resources, metrics, series = SpanIndex(*resource_arrays), SpanIndex(*metric_arrays), SpanIndex(*series_arrays)
+    resources, metrics, series = HashIndex(*resource_arrays), HashIndex(*metric_arrays), HashIndex(*series_arrays)
     points = Points(*columns)
     bits = np.zeros(1, np.uint64)
     n, at, end = 0, 0, buf.size
@@ -109,9 +110,9 @@ def _resource_metrics(
     start: int,
     end: int,
     root: int,
-    resources: SpanIndex,
-    metrics: SpanIndex,
-    series: SpanIndex,
+    resources: HashIndex,
+    metrics: HashIndex,
+    series: HashIndex,
     n: int,
     points: Points,
     bits: NDArray[np.uint64],
@@ -172,8 +173,8 @@ def _metric(
     resource: int,
     resource_n: int,
     resource_slot: int,
-    metrics: SpanIndex,
-    series: SpanIndex,
+    metrics: HashIndex,
+    series: HashIndex,
     n: int,
     points: Points,
     bits: NDArray[np.uint64],
@@ -266,7 +267,7 @@ def _point(
     flags_field: int,
     temporality: int,
     metric: int,
-    series: SpanIndex,
+    series: HashIndex,
     n: int,
     points: Points,
     bits: NDArray[np.uint64],

@@ -5,9 +5,10 @@ import random
 import numpy as np
 import pytest
 
+from common.wire.hashed_bytes import UNKNOWN
 from common.wire.protobuf import signed
 from common.wire.spans import FNV, differ, hash_of
-from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathTable, find_slot
+from ingest.collectors.gnmi.decode.path_table import PathTable, find_slot
 
 
 def view(data: bytes) -> np.ndarray:

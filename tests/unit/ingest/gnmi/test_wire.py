@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from common.wire.hashed_bytes import UNKNOWN
 from common.wire.protobuf import length, little_endian, skip, varint
-from ingest.collectors.gnmi.decode.path_table import UNKNOWN, PathTable
+from ingest.collectors.gnmi.decode.path_table import PathTable
 from ingest.collectors.gnmi.decode.scan import Scanned, Stop, ValueKind, scan_messages
 from telemetry.gnmi import gnmi_pb2
 
