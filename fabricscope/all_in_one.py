@@ -22,7 +22,7 @@ from fabricscope.terminal import incident_panel
 from fabricscope.timeline import STARTING, Timeline, state_line
 from telemetry import topics
 from telemetry.codec.records import decode_record
-from telemetry.incidents import Incident, IncidentState
+from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport
 
 LOOK_AGAIN_S, ANSWER_S = 0.2, 2.0
@@ -98,9 +98,12 @@ async def reload_on_signals(stages: StageChildren) -> None:
 
 
 async def print_incidents(bus: Bus, timeline: Timeline) -> None:
-    """Prints each incident when it fires and when it is resolved, once; below, one line from the stages' reports."""
+    """Prints each incident when it fires, when its severity is another one, and when it is resolved, once each.
+
+    Below, one line from the stages' reports.
+    """
     reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
-    shown: set[tuple[str, IncidentState]] = set()
+    shown: set[tuple[str, IncidentState, Severity]] = set()
     reports: dict[str, StageReport] = {}
     fence = OwnerFence()
     timeline.wait_for(state_line(reports))
@@ -118,8 +121,9 @@ async def print_incidents(bus: Bus, timeline: Timeline) -> None:
                             timeline.reported(reports)
                             continue
                         incident = decode_record(record.value, Incident)
-                        if incident.state is not IncidentState.PENDING and (incident.id, incident.state) not in shown:
-                            shown.add((incident.id, incident.state))
+                        version = incident.id, incident.state, incident.severity
+                        if incident.state is not IncidentState.PENDING and version not in shown:
+                            shown.add(version)
                             _show(incident, timeline)
     finally:
         await reader.stop()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from rich.console import Console
 
 from common.printing import printable
 from common.tasks import cancel
-from fabricscope.all_in_one import follow_faults
+from fabricscope.all_in_one import follow_faults, print_incidents
 from fabricscope.terminal import incident_panel
 from fabricscope.timeline import Timeline, state_line
 from simulator.faults.truth import Truth, write_truth
@@ -20,6 +21,8 @@ from telemetry.ledger import StageReport
 from telemetry.objects import ObjectKind, ObjectRef
 from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import incident
+from tests.unit.traffic import publish_incidents
+from tests.waiting import until
 
 ONSET_NS = 1_700_000_000_000_000_000  # 22:13:20 UTC
 INCIDENT = replace(incident(), onset_ns=ONSET_NS)
@@ -221,4 +224,21 @@ async def test_faults_that_a_simulator_writes_are_steps(tmp_path: Path) -> None:
     assert captured.get().splitlines() == [
         "   0 s  fault injected: slow-receiver at port:leaf1/Ethernet0",
         "   0 s  detected 0 s after the fault: found",
+    ]
+
+
+async def test_an_incident_is_shown_again_when_it_gets_worse_and_not_when_only_its_text_does(bus):
+    written = StringIO()
+    showing = asyncio.create_task(print_incidents(bus, Timeline(Console(file=written, width=160))))
+    begun = replace(INCIDENT, severity=Severity.INFO, title="begun")
+    worse = replace(begun, severity=Severity.CRITICAL, title="worse")
+    over = replace(worse, state=IncidentState.RESOLVED, title="over")
+    await publish_incidents(bus, begun, replace(begun, title="reworded"), worse, replace(worse, title="again"), over)
+    await until(lambda: "RESOLVED" in written.getvalue())
+    await cancel([showing])
+    text = written.getvalue()
+    assert [title for title in ("begun", "reworded", "worse", "again", "over") if title in text] == [
+        "begun",
+        "worse",
+        "over",
     ]
