@@ -148,6 +148,7 @@ def test_an_error_in_the_environment_names_the_variable(tmp_path, monkeypatch, v
 
 
 def test_metrics_of_the_user_s_own_are_known_to_all_sections(tmp_path):
+    vllm = [(metric.name, origin.name) for metric, origin in catalogue.origins_of("vllm")]
     used = (
         "scrape_configs: [{job_name: a, source: vllm}, {job_name: b, source: x, mapping: "
         "[{metric: serving_queue_requests, name: depth}]}]\n"
@@ -155,7 +156,10 @@ def test_metrics_of_the_user_s_own_are_known_to_all_sections(tmp_path):
     )
     settings = load_settings(write(tmp_path, f"metrics: [{OWN}]\n{used}"))
     by_source, by_mapping = (job.origins() for job in settings.ingest.scrape_configs)
-    assert ("serving_queue_requests", "vllm_waiting") in [(metric.name, origin.name) for metric, origin in by_source]
+    names = [(metric.name, origin.name) for metric, origin in by_source]
+    own = ("serving_queue_requests", "vllm_waiting")
+    assert [name for name in names if name not in vllm] == [own]
+    assert [name for name in names if name != own] == vllm
     assert [(metric.name, origin.name) for metric, origin in by_mapping] == [("serving_queue_requests", "depth")]
     with pytest.raises(ConfigError):
         load_settings(write(tmp_path, "metrics: []\nnonsense: 1\n"))
