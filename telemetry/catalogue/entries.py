@@ -123,3 +123,7 @@ class Source:
     pages: dict[str, str] = field(default_factory=dict)
     ignored: tuple[Ignored, ...] = ()
     metrics: dict[str, tuple[Origin, ...]] = field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        """By name alone: few systems have the same."""
+        return hash(self.name)

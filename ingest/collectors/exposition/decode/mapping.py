@@ -44,12 +44,23 @@ class Entry:
     kept: bool = False
 
 
+Pieces = tuple[str, ...]
+"""A text with labels in braces: literal, label, literal, …"""
+Texts = tuple[Pieces, ...]
+"""The first one whose labels are all there is used."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Rule:
+    """labels: of the canonical series, in reading order. low, high: bounds of its value."""
+
     metric: Metric
     origin: Origin
     name: re.Pattern[str] | None
     where: dict[str, frozenset[str]]
+    labels: tuple[tuple[str, Texts], ...]
+    low: float
+    high: float
 
 
 class Mapper:
@@ -70,22 +81,24 @@ class Mapper:
         *,
         keep: bool = False,
     ) -> None:
-        self._source, self._identity, self._keep = source, dict(identity), keep
+        self._identity, self._keep = dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
         self._left_out = left_out(source.ignored)
-        self._rules = _index(tuple(origins))
+        self._rules = _index(source, tuple(origins))
+        self._extra = [(label, _pieces(text)) for label, text in source.extra.items() if label not in identity]
+        self._speaks_for = tuple(map(_pieces, source.labels.get("device", ())))
 
     def map(self, name: str, labels: Mapping[str, str]) -> list[Entry] | None:
         """The canonical series that this one feeds; [] when nothing maps it, None when it is left out on purpose."""
-        found: list[tuple[_Rule, Mapping[str, str]]] = []
+        given, mapped = self._with_parts(labels), []
         for rule in self._rules.candidates(name):
-            if rule.name is None:
-                found.append((rule, labels))
-            elif matched := rule.name.fullmatch(name):
-                found.append((rule, {**labels, **matched.groupdict()}))
-        entries = (self._entry(rule, self._with_parts(given), name) for rule, given in found)
-        mapped = [entry for entry in entries if entry is not None]
+            matched = rule.name.fullmatch(name) if rule.name is not None else None
+            if rule.name is not None and matched is None:
+                continue
+            of_rule = self._with_parts({**labels, **matched.groupdict()}) if matched is not None else given
+            if (entry := self._entry(rule, of_rule, name)) is not None:
+                mapped.append(entry)
         if mapped:
             return mapped
         on_purpose = self._left_out.match(name)
@@ -115,55 +128,55 @@ class Mapper:
         metric, origin = rule.metric, rule.origin
         if any(labels.get(label, "") not in values for label, values in rule.where.items()):
             return None
-        canonical = self._labels(metric, origin, labels)
+        canonical = self._labels(rule, labels)
         scale = origin.scale
         if origin.weight:
             scale *= _weight(origin.states, labels.get(origin.weight, ""))
         if canonical is None or not math.isfinite(scale):
             return None
         bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
-        low = -math.inf if metric.minimum is None else metric.minimum
-        high = math.inf if metric.maximum is None else metric.maximum
         saturated = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
         part = series_key(name, labels) if origin.sum else ""
-        return Entry(series_key(metric.name, canonical), scale, bit, low, high, saturated, origin.sum, part)
+        return Entry(series_key(metric.name, canonical), scale, bit, rule.low, rule.high, saturated, origin.sum, part)
 
-    def _labels(self, metric: Metric, origin: Origin, labels: Mapping[str, str]) -> dict[str, str] | None:
+    def _labels(self, rule: _Rule, labels: Mapping[str, str]) -> dict[str, str] | None:
         """Canonical labels; None when one that names the object is missing."""
         canonical: dict[str, str] = {}
-        for label in metric.labels:
+        for label, texts in rule.labels:
             if label in self._identity:
                 continue
-            if label in origin.labels:
-                texts: tuple[str, ...] = (origin.labels[label],)
-            else:
-                texts = self._source.labels.get(label, ("{" + label + "}",))
-            text = next((filled for filled in (_fill(text, labels) for text in texts) if filled is not None), None)
+            text = _first(texts, labels)
             if text is None:
                 return None
             if text:
                 canonical[label] = text
-        for label, template in self._source.extra.items():
-            text = _fill(template, labels)
-            if text and label not in self._identity:
+        for label, pieces in self._extra:
+            if text := _fill(pieces, labels):
                 canonical[label] = text
-        return canonical | self._identity | self._owner(labels)
-
-    def _owner(self, labels: Mapping[str, str]) -> dict[str, str]:
-        """The device that a series names, of a source that speaks for others; nothing for the target's own."""
-        texts = (_fill(text, labels) for text in self._source.labels.get("device", ()))
-        return next(({"device": text} for text in texts if text), {})
+        canonical |= self._identity
+        if owner := _first(self._speaks_for, labels):  # of a source that speaks for others
+            canonical["device"] = owner
+        return canonical
 
 
 @lru_cache(maxsize=_JOBS)
-def _index(origins: tuple[tuple[Metric, Origin], ...]) -> NameIndex[_Rule]:
+def _index(source: Source, origins: tuple[tuple[Metric, Origin], ...]) -> NameIndex[_Rule]:
     """The rules by name, which all targets of a job share: those of node_exporter take 100 KiB."""
     rules = NameIndex[_Rule]()
     for metric, origin in origins:
         where = {label: frozenset(values.split("|")) for label, values in origin.where.items()}
         pattern = _name_pattern(origin.name) if "{" in origin.name else None
-        rules.add(origin.name, _Rule(metric, origin, pattern, where))
+        labels = tuple((label, _texts(source, origin, label)) for label in metric.labels)
+        low = -math.inf if metric.minimum is None else metric.minimum
+        high = math.inf if metric.maximum is None else metric.maximum
+        rules.add(origin.name, _Rule(metric, origin, pattern, where, labels, low, high))
     return rules
+
+
+def _texts(source: Source, origin: Origin, label: str) -> Texts:
+    """What a canonical label may be made of: the origin's own text, the source's, or the label of the same name."""
+    own = origin.labels.get(label)
+    return tuple(map(_pieces, source.labels.get(label, ("{" + label + "}",)) if own is None else (own,)))
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:
@@ -173,18 +186,26 @@ def _name_pattern(name: str) -> re.Pattern[str]:
     )
 
 
-def _fill(text: str, labels: Mapping[str, str]) -> str | None:
+def _first(texts: Texts, labels: Mapping[str, str]) -> str | None:
+    """The first text whose labels are all there; None when there is none."""
+    for pieces in texts:
+        if (text := _fill(pieces, labels)) is not None:
+            return text
+    return None
+
+
+def _fill(pieces: Pieces, labels: Mapping[str, str]) -> str | None:
     """The text with the source's labels filled in; None when one of them is not there."""
-    pieces = _pieces(text)
     if len(pieces) == 1:
-        return text
+        return pieces[0]
+    if len(pieces) == 3 and not (pieces[0] or pieces[2]):  # one label alone, as nearly all are
+        return labels.get(pieces[1]) or None
     filled = [labels.get(piece, "") if place % 2 else piece for place, piece in enumerate(pieces)]
     return "".join(filled) if all(filled[1::2]) else None
 
 
 @lru_cache(maxsize=4096)
-def _pieces(text: str) -> tuple[str, ...]:
-    """Literal, label, literal, …"""
+def _pieces(text: str) -> Pieces:
     return tuple(_BRACES.split(text))
 
 
