@@ -98,12 +98,12 @@ async def reload_on_signals(stages: StageChildren) -> None:
 
 
 async def print_incidents(bus: Bus, timeline: Timeline) -> None:
-    """Prints each incident when it fires, when its severity is another one, and when it is resolved, once each.
+    """Prints each incident when it fires and when it is resolved, and a line when its severity is another one.
 
     Below, one line from the stages' reports.
     """
     reader = bus.consume([topics.INCIDENTS, topics.LEDGER], {})
-    shown: set[tuple[str, IncidentState, Severity]] = set()
+    shown: dict[tuple[str, IncidentState], Severity] = {}
     reports: dict[str, StageReport] = {}
     fence = OwnerFence()
     timeline.wait_for(state_line(reports))
@@ -121,15 +121,19 @@ async def print_incidents(bus: Bus, timeline: Timeline) -> None:
                             timeline.reported(reports)
                             continue
                         incident = decode_record(record.value, Incident)
-                        version = incident.id, incident.state, incident.severity
-                        if incident.state is not IncidentState.PENDING and version not in shown:
-                            shown.add(version)
-                            _show(incident, timeline)
+                        if incident.state is not IncidentState.PENDING:
+                            _show(incident, shown.get((incident.id, incident.state)), timeline)
+                            shown[incident.id, incident.state] = incident.severity
     finally:
         await reader.stop()
 
 
-def _show(incident: Incident, timeline: Timeline) -> None:
+def _show(incident: Incident, before: Severity | None, timeline: Timeline) -> None:
+    """before: the severity with which it was shown in this state."""
+    if before is not None:
+        if before is not incident.severity:
+            timeline.step(f"{before.value} before, now {incident.title}")
+        return
     if incident.state is IncidentState.FIRING:
         timeline.fired(incident.kind, incident.title)
     timeline.console.print(incident_panel(incident))

@@ -227,7 +227,7 @@ async def test_faults_that_a_simulator_writes_are_steps(tmp_path: Path) -> None:
     ]
 
 
-async def test_an_incident_is_shown_again_when_it_gets_worse_and_not_when_only_its_text_does(bus):
+async def test_an_incident_that_gets_worse_has_a_line_and_one_whose_text_changes_has_none(bus):
     written = StringIO()
     showing = asyncio.create_task(print_incidents(bus, Timeline(Console(file=written, width=160))))
     begun = replace(INCIDENT, severity=Severity.INFO, title="begun")
@@ -242,3 +242,5 @@ async def test_an_incident_is_shown_again_when_it_gets_worse_and_not_when_only_i
         "worse",
         "over",
     ]
+    assert text.count("FIRING") == 1
+    assert "info before, now worse" in text
