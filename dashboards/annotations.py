@@ -29,8 +29,8 @@ def ended(series: str) -> str:
 def annotations(data_source: dict[str, str]) -> list[dict[str, Any]]:
     """Each marks the steps at which its query returns a series."""
     marks = (
-        ("Incidents", BAD, began(_FIRING), "{{kind}} at {{root}}", "{{severity}} {{incident_id}}"),
-        ("Ends of incidents", GOOD, ended(_FIRING), "over: {{kind}} at {{root}}", "{{incident_id}}"),
+        ("Incidents", BAD, began(_FIRING), "{{kind}} at {{where}}", "{{severity}} {{incident_id}}"),
+        ("Ends of incidents", GOOD, ended(_FIRING), "over: {{kind}} at {{where}}", "{{incident_id}}"),
         ("Changes", INFO, began(_CHANGE), "{{kind}} of {{object}}", "{{author}} {{change_id}}"),
         ("Ends of changes", INFO, ended(_CHANGE), "over: {{kind}} of {{object}}", "{{author}} {{change_id}}"),
         ("Drains", WARN, began(_INTENT), "{{device}} {{intent}}", "the scheduler gives it no new job"),

@@ -92,7 +92,7 @@ def costliest(own: str) -> Panel:
         columns={
             "severity": "Severity",
             "kind": "What",
-            "root": "Where",
+            "where": "Where",
             "Value": "GPU time lost",
             "incident_id": "Incident",
             "board": "Board",
@@ -150,7 +150,7 @@ def _open_incidents(series: str, about: str, opens: DrillDown) -> tuple[Panel, .
             f"topk({LINES_MAX}, ({by_severity(series)}) > 0)",
             width=10,
             height=6,
-            columns={"severity": "Severity", "kind": "What", "root": "Where"},
+            columns={"severity": "Severity", "kind": "What", "where": "Where"},
             drill_down=opens,
         ),
     )

@@ -128,6 +128,7 @@ class Incident:
     since_first_seen: all its evidence was there when telemetry began: a known fault, and no page until a job waits.
     because:     evidence for the cause, strongest first. against: why it is not the next two hypotheses. missing: what
                  would make it surer, and is not known. All in words, and empty in records from before they existed.
+    where:       the root as people call it: ``node1 GPU 3 (serial 1650321004242)``; '' in records from before that.
     occurrences: how often an intermittent fault has come. record: of the root, None where nothing is recorded of it.
     """
 
@@ -160,3 +161,4 @@ class Incident:
     missing: tuple[str, ...] = ()
     occurrences: int = 1
     record: ObjectRecord | None = None
+    where: str = ""

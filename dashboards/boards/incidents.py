@@ -12,7 +12,7 @@ UID = "fabricscope-incidents"
 _FIRING = f'fabricscope_incident{{{CLUSTER},state="firing"}}'
 _COST = f'fabricscope_incident_gpu_seconds_total{{{CLUSTER},state="firing"}}'
 _FINDINGS = f"fabricscope_finding_active{{{CLUSTER}}}"
-_SEVERITIES = f"max by (cluster, kind, root) ({by_severity(_FIRING)})"
+_SEVERITIES = f"max by (cluster, kind, where) ({by_severity(_FIRING)})"
 
 _PANELS = (
     replace(costliest(UID), width=24, height=12),
@@ -20,7 +20,7 @@ _PANELS = (
         11,
         "Incidents (severity over time, 10 worst)",
         "When each fired, and how severe it was. Normal: empty.",
-        Query(worst(_SEVERITIES), "{{kind}} {{root}}"),
+        Query(worst(_SEVERITIES), "{{kind}} {{where}}"),
         width=24,
         states={RANKS[str(severity)]: shown for severity, shown in SEVERITIES.items()},
         drill_down=DrillDown(WALL),

@@ -1,7 +1,7 @@
 """What is true of the cluster now, as series: repeated so that queries find it, ended when it is over. Pure.
 
 ``fabricscope_finding_active{kind, object, device, detector}`` is 1 while a finding is active.
-``fabricscope_incident{incident_id, kind, root, severity, state}`` is 1, and ``fabricscope_incident_gpu_seconds_total``
+``fabricscope_incident{incident_id, kind, root, where, severity, state}`` is 1, and ``fabricscope_incident_gpu_seconds_total``
 with the same labels is what it has cost. A change of severity or state ends the old series and begins a new one;
 ``state="resolved"`` shows once.
 ``fabricscope_job_node{job_id, name, user, device}`` is 1 for each node of a running job,
@@ -91,6 +91,7 @@ class StateSeries:
             "incident_id": incident.id,
             "kind": incident.kind.value,
             "root": str(incident.root),
+            "where": incident.where or incident.root.name,
             "severity": incident.severity.value,
             "state": incident.state.value,
         }

@@ -50,7 +50,7 @@ GROWING: tuple[Series, ...] = (  # by how much a second
     ("rdma_ack_timeouts_total", {**HOST, "port": "mlx5_0"}, 1.0),
 )
 _JOB = {"device": "", "object": "job:4711"}
-_INCIDENT = {"incident_id": "made", "severity": "warning", "state": "firing", "root": "device:node1"}
+_INCIDENT = {"incident_id": "made", "severity": "warning", "state": "firing", "root": "device:node1", "where": "node1"}
 STATES: tuple[Series, ...] = (
     ("fabricscope_finding_active", {**_JOB, "kind": "job_slowed", "detector": "job_slowed"}, 1.0),
     ("fabricscope_finding_active", {**_JOB, "kind": "checkpoint_late", "detector": "checkpoint_late"}, 1.0),

@@ -279,6 +279,7 @@ def incident(
         missing=track.missing,
         occurrences=track.occurrences,
         record=record,
+        where=phrases.short(track.cause.root, view.graph),
     )
 
 

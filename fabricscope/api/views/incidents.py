@@ -109,7 +109,8 @@ class Incident(View):
     gpu_seconds: time that GPUs of the blast radius lost so far. order_known: false when the sampling period is too long
     to tell which symptom came first. findings: ids of those that it explains. gaps: what telemetry is missing.
     since_first_seen: all its evidence was there when telemetry began. because, against, missing: why it is this cause
-    and not the next ones, and what would make it surer. occurrences: how often an intermittent fault has come.
+    and not the next ones, and what would make it surer. occurrences: how often an intermittent fault has come. where:
+    the root as people call it.
     """
 
     id: str = Field(examples=["slow_receiver/port:leaf1/Ethernet4/1769896800"])
@@ -143,6 +144,7 @@ class Incident(View):
     missing: tuple[str, ...] = Field(examples=[["leaf3 not heard of"]])
     occurrences: int = Field(ge=0, examples=[1])
     record: ObjectRecord | None
+    where: str = Field(examples=["leaf1/Ethernet4"])
 
     @classmethod
     def of(cls, incident: incidents.Incident) -> "Incident":

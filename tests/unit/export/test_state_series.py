@@ -37,7 +37,7 @@ def shown(states: StateSeries, now_ms: int) -> dict[str, float | None]:
 
 
 FINDING = "fabricscope_finding_active detector=link device=leaf1 kind=link_down object=port:leaf1/Ethernet4"
-LABELS = "incident_id=i1 kind=link_down root=port:leaf1/Ethernet4 severity={} state={}"
+LABELS = "incident_id=i1 kind=link_down root=port:leaf1/Ethernet4 severity={} state={} where=leaf1/Ethernet4"
 FIRING = "fabricscope_incident " + LABELS.format("warning", "firing")
 COST = "fabricscope_incident_gpu_seconds_total " + LABELS.format("warning", "firing")
 
@@ -69,6 +69,12 @@ def test_an_incident_that_gets_worse_ends_one_series_and_begins_another():
     after = shown(states, 2)
     assert (after[FIRING], after[COST]) == (None, None)
     assert after["fabricscope_incident " + LABELS.format("critical", "firing")] == 1.0
+
+
+def test_an_incident_is_where_people_look_for_it():
+    states = StateSeries({}, 10)
+    states.update_incident(replace(incident(), where="node1 GPU 3 (serial 1650321004242)"))
+    assert {name.partition(" where=")[2] for name in shown(states, 1)} == {"node1 GPU 3 (serial 1650321004242)"}
 
 
 def test_a_resolved_incident_shows_once_and_ends():

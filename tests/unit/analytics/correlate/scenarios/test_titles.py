@@ -132,3 +132,4 @@ def test_a_gpu_is_named_as_the_one_who_looks_for_it_needs_it(cluster: Fabric, ru
     assert says(run.only) == f"GPU fault on {name}"
     assert name in run.only.first_symptom
     assert name in run.only.runbook
+    assert run.only.where == name
