@@ -256,14 +256,16 @@ class Engine:
     def _judge(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         self.cluster.update(end_ns)
         moved = {old for old, new in self.cluster.moved.items() if self.registry.move_target(old, new)}
-        self._process(end_ns, batches)
+        reported = self._process(end_ns, batches)
         findings = self._forget_targets(self.cluster.left - moved)
+        if findings or len(reported) != len(self.registry):
+            reported = self._reported(end_ns)
         light = end_ns % self.config.tick_ns > 0
         flaps: Sequence[FlapComparison] = ()
         if light:
             findings += self.detectors.judge_light(LightView(self._data(end_ns)), self.findings)
         else:
-            found, flaps = self._judge_whole(end_ns)
+            found, flaps = self._judge_whole(end_ns, reported)
             findings += found
         if self.correlator is not None:
             self._scored.append(Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps))
@@ -271,8 +273,8 @@ class Engine:
             self._evict(end_ns)
         return findings
 
-    def _judge_whole(self, end_ns: int) -> tuple[list[Finding], Sequence[FlapComparison]]:
-        view = self.view(end_ns)
+    def _judge_whole(self, end_ns: int, reported: NDArray[np.bool_]) -> tuple[list[Finding], Sequence[FlapComparison]]:
+        view = self._view(end_ns, reported)
         if self._compares:
             view = view.with_topology_index(self.job_memory.at_work(view))
         view = view.with_derived(self._derived(view))
@@ -285,8 +287,11 @@ class Engine:
         self.starvation.update(view, self.findings)
         return findings, self.flaps.update(view)
 
-    def _process(self, end_ns: int, batches: list[SampleBatch]) -> None:
-        """The samples of a tick into the state of their series and targets; each of them is counted."""
+    def _process(self, end_ns: int, batches: list[SampleBatch]) -> NDArray[np.bool_]:
+        """The samples of a tick into the state of their series and targets; each of them is counted.
+
+        Returns which series have active findings.
+        """
         tick = pack(batches, self.registry, self.counts)
         self.registry.intern_devices()
         series, targets = self.series.columns, self.targets.columns
@@ -299,9 +304,11 @@ class Engine:
         if repeated.any():
             self.counts.processed += int(repeated.sum())
             tick = tick.only(~repeated)
-        status = self.series.process(tick, self.registry, self._reported(end_ns))
+        reported = self._reported(end_ns)
+        status = self.series.process(tick, self.registry, reported)
         self._count(tick, status)
         self.targets.update_resets(tick, status == rates.RESET, self.registry)
+        return reported
 
     def _count(self, tick: Tick, status: NDArray[np.uint8]) -> None:
         tally = np.bincount(status, minlength=len(rates.Status))
@@ -311,10 +318,13 @@ class Engine:
 
     def view(self, end_ns: int) -> TickView:
         """What is known at a time, to be read."""
+        return self._view(end_ns, self._reported(end_ns))
+
+    def _view(self, end_ns: int, reported: NDArray[np.bool_]) -> TickView:
         watched = np.zeros(len(self.registry.objects), bool)
         numbers = (self.registry.objects.get(name) for name in self.findings.objects())
         watched[[number for number in numbers if number is not None]] = True
-        return TickView(self._data(end_ns), watched, self._reported(end_ns))
+        return TickView(self._data(end_ns), watched, reported)
 
     def _reported(self, end_ns: int) -> NDArray[np.bool_]:
         """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""

@@ -1,5 +1,6 @@
 """A cause that the evidence allows, the groups of findings that causes use, and how much a finding counts."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,6 +49,13 @@ class Cause:
     @cached_property  # so no slots: a step asks each cause some twenty times
     def key(self) -> tuple[IncidentKind, ObjectRef]:
         return self.kind, self.root
+
+    @cached_property
+    def reaching(self) -> tuple[Hashable, ...]:
+        """All on which it depends what it reaches, in a cluster."""
+        kind = incident_kinds()[self.kind]
+        how = kind.disturbs_fabric, kind.pages_without_waiting, self.harmless
+        return how, self.root, self.devices, self.gone, self.links
 
     @property
     def pages_without_waiting(self) -> bool:

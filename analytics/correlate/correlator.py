@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -280,9 +281,9 @@ class Correlator:
         alternatives = _not_chosen(causes, claims)
         tracks: list[Track] = []
         lost: dict[str, Track] = {}  # findings that a track does not explain any more
+        explained = (found for claim in claims for found in (claim.primary, claim.symptoms))
+        self._memory.mark_explained(chain.from_iterable(explained), now_ns)
         for claim, known in zip(claims, matching.continues, strict=True):
-            self._memory.mark_explained(claim.primary, now_ns)
-            self._memory.mark_explained(claim.symptoms, now_ns)
             others = _rivalling(alternatives, claim)
             if known and not others and self._reports.keep(known, claim, now_ns):
                 tracks.append(known)
@@ -384,7 +385,9 @@ def _not_chosen(causes: Iterable[Cause], claims: Iterable[Claim]) -> Mapping[str
 
 def _rivalling(alternatives: Mapping[str, list[Cause]], claim: Claim) -> Sequence[Cause]:
     """Those that rest on some of a claim's findings, by key."""
-    shared = alternatives.keys() & claim.findings if alternatives else ()
+    if alternatives.keys().isdisjoint(claim.primary) and alternatives.keys().isdisjoint(claim.symptoms):
+        return ()
+    shared = alternatives.keys() & claim.findings
     others = {id(other): other for found in sorted(shared) for other in alternatives[found]}
     return sorted(others.values(), key=lambda other: other.key)
 

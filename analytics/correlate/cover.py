@@ -134,7 +134,8 @@ def _greedy(
 
 def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> set[str]:
     """Symptoms about the root itself: they must not open a weaker cause with the same root."""
-    about = (finding for ref in claim.reach.own for finding in view.about(ref) if finding.id in uncovered)
+    ill = claim.reach.own & view.symptomatic
+    about = (finding for ref in ill for finding in view.about(ref) if finding.id in uncovered)
     return {finding.id for finding in about if _explains(view, claim, finding)}
 
 

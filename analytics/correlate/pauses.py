@@ -165,9 +165,13 @@ def _origin(
     walk: "rx.PyDiGraph[Paused, None]", end: tuple[End, list[int]], paused: dict[Paused, list[Finding]], graph: Graph
 ) -> Origin:
     kind, component = end
-    behind = rx.ancestors(walk, component[0]) | set(component)
+    behind = set(component)
+    if walk.in_degree(component[0]):
+        behind |= rx.ancestors(walk, component[0])
     ports = [walk[node] for node in behind]
-    first = min(component, key=lambda node: (min(f.onset_ns for f in paused[walk[node]]), walk[node]))
+    first = component[0]
+    if len(component) > 1:
+        first = min(component, key=lambda node: (min(f.onset_ns for f in paused[walk[node]]), walk[node]))
     port = walk[first][0]
     peer = graph.peers.get(port)
     devices = {port.device for port, _ in ports} | ({peer.device} if peer else set())

@@ -183,13 +183,17 @@ def with_remains(claims: Sequence[Claim], tracks: Sequence[Track]) -> list[Claim
     The findings of one fault end one after the other, so its last ones may look like another cause for a moment. They
     stay with the incident for as long as that has a claim. tracks: by age.
     """
+    known = {track.key for track in tracks}
+    new = [place for place, claim in enumerate(claims) if claim.cause.key not in known]
+    if not new:
+        return list(claims)
     own = {track.cause.root: track for track in reversed(tracks) if track.fires}
     at = {claim.cause.key: place for place, claim in enumerate(claims)}
-    known = {track.key for track in tracks}
     found: list[Claim | None] = list(claims)
-    for place, claim in enumerate(claims):
+    for place in new:
+        claim = claims[place]
         track = own.get(claim.cause.root)
-        if track is None or claim.cause.key in known or not claim.findings <= track.primary | track.symptoms:
+        if track is None or not claim.findings <= track.primary | track.symptoms:
             continue
         if (goes_on := found[at.get(track.key, place)]) is not None and goes_on is not claim:
             primary, symptoms = goes_on.primary | claim.primary, goes_on.symptoms | claim.symptoms

@@ -191,6 +191,11 @@ class CorrelationView:
         return frozenset(finding.object.device for finding in self.of(*sorted(SILENCE))) - {""}
 
     @cached_property
+    def symptomatic(self) -> frozenset[ObjectRef]:
+        """Objects of symptoms: a set, as two of them are compared without a call of Python for each object."""
+        return frozenset(finding.object for finding in self.index.symptoms)
+
+    @cached_property
     def origins(self) -> list[Origin]:
         """Where the pauses of all findings start."""
         standing = {finding.object for finding in self.of(FindingKind.PAUSE_STORM)}

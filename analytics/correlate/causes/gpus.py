@@ -48,9 +48,13 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     for kind, root in view.firing:
         if kind is IncidentKind.GPU_FAULT:
             firing[root.device].append(root)
+    broken: dict[str, list[Finding]] = {}
     for host in sorted(hosts):
-        yield from view.kept(_of_host, host, host, hosts[host], firing.get(host))
-    yield from _across_hosts(view, hosts)
+        of_host = view.kept(_of_host, host, host, hosts[host], firing.get(host))
+        yield from of_host
+        if of_host:
+            broken[host] = hosts[host]
+    yield from _across_hosts(view, broken)
 
 
 def _of_host(
@@ -60,7 +64,7 @@ def _of_host(
     gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in found:
         gpus[finding.object].append(finding)
-    if view.kept(by_heat, host, host, found):
+    if by_heat(view, host, found):
         return ()  # what these have in common is the host's air and power: ``environment.py``
     if len(gpus) >= TOGETHER_MIN:
         return (_fault(view, gpus),)
@@ -68,10 +72,10 @@ def _of_host(
 
 
 def _across_hosts(view: CorrelationView, hosts: Mapping[str, list[Finding]]) -> Iterable[Cause]:
-    """GPUs of several hosts of a rack or pod that show the same at once. What slows them by heat is not among it."""
+    """GPUs of several hosts of a rack or pod that show the same at once. hosts: those that heat does not slow."""
     onsets_ns: defaultdict[FindingKind, dict[str, int]] = defaultdict(dict)
     for host in sorted(hosts):
-        for finding in reversed(hosts[host]) if not view.kept(by_heat, host, host, hosts[host]) else ():
+        for finding in reversed(hosts[host]):
             onsets_ns[finding.kind][host] = finding.onset_ns
     for kind in sorted(kind for kind, of_hosts in onsets_ns.items() if len(of_hosts) >= HOSTS_MIN):
         left, version = onsets_ns[kind], hosts_by_version(view, onsets_ns[kind])

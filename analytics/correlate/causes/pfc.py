@@ -34,8 +34,12 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         firing = [port for port in at_host[host] if view.is_firing(IncidentKind.SLOW_RECEIVER, [port])]
         yield view.kept(_slow_receiver, host, host, at_host[host], firing)
     held = frozenset(origin.port for origin in view.origins)
-    for switch in sorted({finding.object.device for finding in view.of(*QUEUES)}):
-        yield from _incast(view, switch, at_switch.get(switch, []), held)
+    queues: defaultdict[str, set[FindingKind]] = defaultdict(set)
+    for finding in view.of(*QUEUES):
+        queues[finding.object.device].add(finding.kind)
+    for switch in sorted(queues):
+        if switch in at_switch or len(queues[switch]) > 1:
+            yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
 def _slow_receiver(

@@ -97,7 +97,8 @@ def shared(
 
     onsets_ns: of each part that failed, by name. within_ns: the window; 0: what counts as at once.
     """
-    if len(onsets_ns) < least:
+    siblings = [kin for kin in siblings if kin.sizes]  # without a parent nothing is in common
+    if len(onsets_ns) < least or not siblings:
         return
     for group in at_once((_Failed(*each) for each in onsets_ns.items()), within_ns or view.config.onset_slack_ns):
         left = {each.id: each.onset_ns for each in group}
@@ -199,6 +200,8 @@ def links_by_lot(view: CorrelationView, names: Iterable[str]) -> Siblings:
     in common before they have a lot, and a device that restarts damages what it sends without any.
     """
     graph = view.graph
+    if not graph.lots:
+        return Siblings(LOT, {}, {}, 1)
     restarted = {finding.object.device for finding in view.of(FindingKind.DEVICE_REBOOTED)} | view.members.keys()
     lots: dict[str, tuple[str, ...]] = {}
     places: dict[str, tuple[str, ...]] = {}

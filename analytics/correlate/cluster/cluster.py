@@ -11,7 +11,6 @@ from analytics.correlate.cluster.nodes import Nodes, nodes_of
 from analytics.correlate.cluster.reach import Reach, reach
 from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
-from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal, consistent, refused_facts
 from telemetry.topology import Topology
@@ -77,13 +76,10 @@ class Cluster:
 
     def reach(self, cause: Cause) -> Reach:
         """What a cause can disturb."""
-        kind = incident_kinds()[cause.kind]
-        how = kind.disturbs_fabric, kind.pages_without_waiting, cause.harmless
-        key = (how, cause.root, cause.devices, cause.gone, cause.links)
-        known = self._reaches.get(key)
+        known = self._reaches.get(cause.reaching)
         if known is None:
             _make_room(self._reaches)
-            known = self._reaches[key] = reach(cause, self.graph, self.jobs)
+            known = self._reaches[cause.reaching] = reach(cause, self.graph, self.jobs)
         return known
 
     def cut_off(self, cause: Cause) -> frozenset[str]:

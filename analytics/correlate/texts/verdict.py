@@ -79,6 +79,8 @@ def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals
 
 
 def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[Cause]:
+    if not others:
+        return []
     gains = {other.key: gain(view, other, claim.findings) for other in others}
     causes = [other for other in others if incident_kinds()[other.kind].predicts]  # a forecast is none of what is now
     return sorted(causes, key=lambda other: (-gains[other.key], other.key))[:AGAINST_MAX]

@@ -69,8 +69,8 @@ def test_a_storm_is_taken_in_portions_and_the_rest_follows(start: type[Run], clu
 
 
 def test_portions_grow_with_what_is_active_between_their_bounds() -> None:
-    config = CorrelateConfig(changed_findings_min=250, changed_findings_max=2000)
-    assert [config.portion(active) for active in (0, 1000, 4000, 20_000)] == [250, 250, 1000, 2000]
+    config = CorrelateConfig()
+    assert [config.portion(active) for active in (0, 600, 3000, 20_000)] == [125, 125, 500, 2000]
     assert PORTION.portion(10_000) == 20
 
 
