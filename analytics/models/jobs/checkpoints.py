@@ -56,12 +56,19 @@ class Checkpoints:
     still_ns: int = 0
     rests_ns: tuple[int, ...] = ()
 
-    def updated(self, at_ns: int, busy: float, written: float, shared: bool = False) -> "Checkpoints":
+    def updated(
+        self, at_ns: int, busy: float, written: float, shared: bool = False, every_ns: int = 0
+    ) -> "Checkpoints":
         """With one more round of collections.
 
         busy: share of the interval with kernels; written: bytes a second in it; shared: whether another job may have
         written them. After a trickle a checkpoint does not grow again, so more bytes are those of another job.
+        every_ns: how far apart values are that show a pause.
         """
+        if self._stands_later(at_ns, busy, every_ns):
+            written_until_ns = self.bulk_ns + at_ns - self.newest_ns
+            before = replace(self._finished(written_until_ns, 0.0), pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0)
+            return before.updated(at_ns, busy, written, shared, every_ns)
         if self.peaks and not self.peak and written < _PEAK_SHARE * median(self.peaks):
             written = 0.0
         if busy < self._pause_below():
@@ -88,6 +95,16 @@ class Checkpoints:
             bulk_ns=bulk_ns,
             still_ns=(self.still_ns or at_ns) if busy < _STANDS * median(self.usual) else 0,
         )
+
+    def _stands_later(self, at_ns: int, busy: float, every_ns: int) -> bool:
+        """Whether a job begins to stand still that wrote its checkpoint before and went on, though not as usual.
+
+        One that waits for its data now and then is in a pause all the while. Who writes stands still from the begin,
+        which all of its GPUs show within ``every_ns``.
+        """
+        if self.still_ns or not self.trickles_ns() or at_ns - self.pause_ns <= every_ns:
+            return False
+        return busy < _STANDS * median(self.usual)
 
     def _finished(self, at_ns: int, written: float) -> "Checkpoints":
         """Each sample is about the interval before it, so a pause of one sample took up to one interval."""
