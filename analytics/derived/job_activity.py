@@ -74,7 +74,8 @@ class JobActivity:
             if job.newest_ns <= job.checkpoints.newest_ns:
                 continue
             written, shared = writes.now(name) if job.checkpoints.pauses(job.busy) else (0.0, False)
-            checkpoints = job.checkpoints.updated(job.newest_ns, job.busy, written, shared)
+            every_ns = job.every_ns(view.config.interval_ns)
+            checkpoints = job.checkpoints.updated(job.newest_ns, job.busy, written, shared, every_ns)
             self._jobs[name] = replace(job, checkpoints=checkpoints)
 
     def state(self) -> State:

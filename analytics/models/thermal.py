@@ -11,7 +11,8 @@ readings: ``prediction_kelvin`` is how far a healthy reading lies from it.
 The line is a premise, and not true of every device as it is read: half of the warming of a recorded H100 shows at once
 (docs/simulator/h100.md), so one that waits and works in turn jumps by 10 K, while the power of the interval is the mean
 of both. Which of the two a reading meets may stay so for minutes. So each device's readings also show how far they lie
-apart at steady power: its ``Spread``, in proportion to the power, as an idle one does not jump.
+apart at steady power: its ``Spread``, in proportion to the power, as an idle one does not jump. And the power of that
+moment says which of the two a reading met: ``at_once_kelvin``.
 """
 
 import numpy as np
@@ -27,6 +28,7 @@ _RESISTANCE_SIGMA = 0.01  # between devices of one fleet: a fifth, for their pla
 # work, 12 K with 33 W on recorded GPUs in training, all of a job alike (measured with recorded-h100, data-parallel).
 _PHASE_WATTS = 100.0
 _EARLIER_READINGS = 180.0  # weight of what earlier versions have learned: half an hour at usual settings
+_AT_ONCE = 0.5  # of the resistance: of a recorded H100 0.024 to 0.028 K/W within 0.15 s (docs/simulator/h100.md)
 _NOISE_KELVIN = 1.0  # temperatures are read as whole degrees
 _SLOW_S = 60.0  # two or three time constants of a heat sink: by then the temperature has followed
 _SETTLED_KELVIN = 2.0  # while power still changes the temperature by more, a pair of both is not on the line
@@ -53,6 +55,16 @@ def kelvin_above(model: Floats, celsius: Floats, watts: Floats) -> Floats:
     """
     above = celsius - model[:, CELSIUS] - model[:, RESISTANCE] * (explaining(model, watts) - model[:, WATTS])
     return np.where(learned(model), above, 0.0)
+
+
+def at_once_kelvin(model: Floats, moment: Floats, learned_moment: Floats) -> Floats:
+    """How much warmer a reading may be than the power of its interval explains, as that of its moment was larger,
+    float64[n]; of devices that take longer to get warm it is none of it.
+
+    moment: watts, float64[n], power of the moment less that of the interval. learned_moment: what it was in the mean
+    of the readings that the line was learned from.
+    """
+    return np.asarray(_AT_ONCE * model[:, RESISTANCE] * np.maximum(moment - learned_moment, 0.0))
 
 
 def prediction_kelvin(model: Floats, noise: Floats, watts: Floats) -> Floats:
@@ -125,6 +137,15 @@ def learn(model: Floats, celsius: Floats, watts: Floats, at_s: Floats, weight: F
     slow = 1.0 - np.exp(-np.clip(at_s - model[:, SEEN_S], 0.0, _SLOW_S) / _SLOW_S)
     model[:, SLOW_WATTS] += np.where(model[:, SEEN_S] > 0.0, slow, 0.0) * (watts - model[:, SLOW_WATTS])
     model[:, SEEN_S] = at_s
+
+
+def learned_part(before: Floats, after: Floats, weight: Floats) -> Floats:
+    """How much of what it knows each device has learned from its newest pair, float64[n], 0 where it did not count.
+
+    before, after: float64[n, 8], the model before and after ``learn`` with these weights.
+    """
+    counted = after[:, COUNT] != before[:, COUNT]
+    return np.asarray(np.where(counted, np.minimum(weight / np.maximum(after[:, COUNT], 1e-9), 1.0), 0.0))
 
 
 def pool(model: Floats, noise: Floats, fleet: Floats) -> None:

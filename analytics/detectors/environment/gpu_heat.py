@@ -18,6 +18,7 @@ METRICS = (CELSIUS, *_POWERS, MARGIN, _POWER_LIMIT)
 MEMORY = (
     MemoryColumn("line", thermal.WIDTH, settings=("interval_s",)),
     MemoryColumn("spread", thermal.SPREAD_WIDTH, settings=("interval_s",)),
+    MemoryColumn("moment", settings=("interval_s",)),
 )
 # From so far above its normal it is learned slowly, so that a fault does not become the normal while it lasts; further
 # where readings of health lie further apart, or the line would be that of the lower ones.
@@ -38,6 +39,11 @@ def sums_of_means(state: State) -> State:
     line, spread = state.arrays["line"], state.arrays["spread"]
     sums = {"line": thermal.line_of_means(line), "spread": thermal.spread_of_means(spread, line)}
     return State(state.head, {**state.arrays, **sums})
+
+
+def without_moments(state: State) -> State:
+    """Lines of earlier versions were learned at any moment: that of the mean power."""
+    return State(state.head, {**state.arrays, "moment": np.zeros(state.arrays["sid"].size)})
 
 
 def readings(view: TickView) -> tuple[Column, Floats]:
@@ -71,10 +77,18 @@ def kelvin_above(
     thermal.learn(later, heat.values[new], watts[new], at_s[new], weight[new], forget)
     thermal.pool(later, noise[new], memory["line"])
     memory["line"][rows[new]] = later
+    more = (_moment(view, heat, watts) - memory["moment"][rows])[new]
+    memory["moment"][rows[new]] += thermal.learned_part(line[new], later, weight[new]) * more
     spread = memory["spread"][rows[new]]
     thermal.learn_spread(spread, above[new], watts[new], counts[new], forget)
     memory["spread"][rows[new]] = spread
     return above
+
+
+def _moment(view: TickView, heat: Column, watts: Floats) -> Floats:
+    """Power of the moment at which each GPU was read less the mean one, watts, float64[n]; 0 where it is not known."""
+    now = view.column(_POWERS[-1])
+    return np.nan_to_num(now.only(now.fresh).about(heat.objects) - watts)
 
 
 def _noise(memory: Memory, heat: Column, watts: Floats) -> Floats:
@@ -86,6 +100,13 @@ def least_kelvin(memory: Memory, heat: Column, watts: Floats) -> Floats:
     line = memory["line"][memory.rows(heat.sids)]
     noise = _noise(memory, heat, thermal.explaining(line, watts))
     return _SPREADS * thermal.prediction_kelvin(line, noise, watts)
+
+
+def at_once_kelvin(view: TickView, memory: Memory, heat: Column, watts: Floats) -> Floats:
+    """How much of a rise of each GPU the power of the moment may explain, float64[n]. Beside a limit that knows nothing
+    of how far readings lie apart: all of a job may meet one phase of its steps until they all meet another."""
+    rows = memory.rows(heat.sids)
+    return thermal.at_once_kelvin(memory["line"][rows], _moment(view, heat, watts), memory["moment"][rows])
 
 
 def slowdown_celsius(view: TickView, heat: Column) -> Floats:

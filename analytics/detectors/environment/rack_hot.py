@@ -44,9 +44,10 @@ class RackHot(Detector):
     fire_immediately_score: float = 2.0
     clear_intervals: float = 6.0
     memory: tuple[MemoryColumn, ...] = gpu_heat.MEMORY
-    memory_format: int = 3
+    memory_format: int = 4
     memory_migrations: Mapping[int, Migration] = field(
-        default_factory=lambda: {1: _from_format_1, 2: gpu_heat.sums_of_means}, hash=False
+        default_factory=lambda: {1: _from_format_1, 2: gpu_heat.sums_of_means, 3: gpu_heat.without_moments},
+        hash=False,
     )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
@@ -55,10 +56,11 @@ class RackHot(Detector):
         racks = view.topology_index.rack[heat.objects]
         above = gpu_heat.kelvin_above(view, memory, heat, watts, (np.where(racks >= 0, racks, hosts), hosts))
         least = gpu_heat.least_kelvin(memory, heat, watts)
+        at_once = gpu_heat.at_once_kelvin(view, memory, heat, watts)
         placed = racks >= 0
         return [
-            _racks(view, heat.only(placed), racks[placed], above[placed], least[placed]),
-            _hosts(view, heat, hosts, above, least, _margins(view, memory, heat, watts, least)),
+            _racks(view, heat.only(placed), racks[placed], above[placed], least[placed], at_once[placed]),
+            _hosts(view, heat, hosts, above, least, at_once, _margins(view, memory, heat, watts, least)),
         ]
 
 
@@ -68,22 +70,31 @@ def _from_format_1(state: State) -> State:
     return State(state.head, {**state.arrays, "spread": spread})
 
 
-def _racks(view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats, least: Floats) -> Verdicts:
-    """least: kelvin, float64[n], what the readings of each GPU demand at least of a rise."""
+def _racks(
+    view: TickView, heat: Column, racks: NDArray[np.int64], above: Floats, least: Floats, at_once: Floats
+) -> Verdicts:
+    """least: kelvin, float64[n], what the readings of each GPU demand at least of a rise. at_once: kelvin, float64[n],
+    what the power of the moment may explain of it."""
     counts = view.series["baseline"][heat.sids, baseline.COUNT]
     present, first, size = np.unique(racks, return_index=True, return_counts=True)
     hosts = np.unique(np.stack([racks, heat.targets]), axis=1)[0]
     enough = (size >= _GPUS_MIN) & (np.unique(hosts, return_counts=True)[1] >= _HOSTS_MIN)
     rise = _own_rise(group_medians(racks, above), counts, racks)[first]
-    warm = group_medians(heat.targets.astype(np.int64), above) >= _KELVIN_MAX
+    warm = group_medians(heat.targets.astype(np.int64), above - at_once) >= _KELVIN_MAX
     enough &= np.bincount(np.searchsorted(present, racks), warm, present.size) >= _RACK_SHARE * size
-    limit = np.maximum(group_medians(racks, least)[first], _KELVIN_MAX)
+    limit = np.maximum(group_medians(racks, least), _KELVIN_MAX + group_medians(racks, at_once))[first]
     score = np.where(enough, np.maximum(rise, 0.0) / limit, 0.0)
     return _verdicts(view, heat, racks, score, rise, ObjectKind.RACK)
 
 
 def _hosts(
-    view: TickView, heat: Column, hosts: NDArray[np.int64], above: Floats, least: Floats, margins: Floats
+    view: TickView,
+    heat: Column,
+    hosts: NDArray[np.int64],
+    above: Floats,
+    least: Floats,
+    at_once: Floats,
+    margins: Floats,
 ) -> Verdicts:
     """Each host by the median of its GPUs, less what nearly all hosts have in common. Correlation decides by the margin
     that is left whether anybody is paged. margins: of each GPU."""
@@ -91,9 +102,9 @@ def _hosts(
     rise = group_medians(hosts, above)[first]
     room = np.quantile(rise, _ROOM_QUANTILE, method="lower") if present.size > 1 else 0.0
     rise = rise - max(0.0, float(room))
-    warm = np.bincount(np.searchsorted(present, hosts), above >= _HOST_KELVIN_MAX / 2, present.size)
+    warm = np.bincount(np.searchsorted(present, hosts), above - at_once >= _HOST_KELVIN_MAX / 2, present.size)
     enough = (size >= _HOST_GPUS_MIN) & (warm >= _HOST_GPUS_SHARE * size)
-    limit = np.maximum(group_medians(hosts, least)[first], _HOST_KELVIN_MAX)
+    limit = np.maximum(group_medians(hosts, least), _HOST_KELVIN_MAX + group_medians(hosts, at_once))[first]
     score = np.where(enough, np.maximum(rise, 0.0) / limit, 0.0)
     return _verdicts(view, heat, hosts, score, rise, ObjectKind.DEVICE, _least(hosts, margins))
 

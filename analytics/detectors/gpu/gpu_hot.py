@@ -40,8 +40,10 @@ class GpuHot(Detector):
     metrics: tuple[str, ...] = gpu_heat.METRICS
     clear_intervals: float = 6.0
     memory: tuple[MemoryColumn, ...] = (*gpu_heat.MEMORY, MemoryColumn("seen_s"), MemoryColumn("rounds"))
-    memory_format: int = 2
-    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: gpu_heat.sums_of_means}, hash=False)
+    memory_format: int = 3
+    memory_migrations: Mapping[int, Migration] = field(
+        default_factory=lambda: {1: gpu_heat.sums_of_means, 2: gpu_heat.without_moments}, hash=False
+    )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         heat, watts = gpu_heat.readings(view)
@@ -49,7 +51,8 @@ class GpuHot(Detector):
         above = gpu_heat.kelvin_above(view, memory, heat, watts, (heat.objects,))
         rise = above - np.maximum(group_medians(hosts, above), 0.0)
         least = gpu_heat.least_kelvin(memory, heat, watts)
-        warm = rise / np.maximum(least, _KELVIN_MAX)
+        at_once = gpu_heat.at_once_kelvin(view, memory, heat, watts)
+        warm = rise / np.maximum(least, _KELVIN_MAX + at_once)
         warm[np.bincount(hosts, minlength=1)[hosts] < _GPUS_MIN] = 0.0
         at_limit, slowdown = _at_limit(view, memory, heat, watts, least), gpu_heat.slowdown_celsius(view, heat)
         score = np.nan_to_num(np.minimum(warm, at_limit / (slowdown - gpu_heat.NEAR_KELVIN)))

@@ -150,3 +150,10 @@ def test_what_earlier_versions_have_learned_goes_on() -> None:
     assert thermal.learned(sums).tolist() == [True, False]
     spread = thermal.spread_of_means(np.array([[1.0, 9.0**4, 1000.0], [0.0, 0.0, 0.0]]), line)
     assert kelvin_of(spread[:1], 500.0) == pytest.approx(9.0, abs=0.3)
+
+
+def test_a_reading_of_a_moment_with_more_power_may_be_warmer_at_once() -> None:
+    """As much as half of the resistance, against the moments that the line was learned at; never colder."""
+    model, moments = np.repeat(line_of(turns(150.0, 600.0, RESISTANCE)), 3, axis=0), np.array([300.0, 300.0, -300.0])
+    found = thermal.at_once_kelvin(model, moments, np.array([0.0, 200.0, 0.0]))
+    assert found == pytest.approx([7.5, 2.5, 0.0], rel=0.1)

@@ -264,6 +264,29 @@ def test_a_job_whose_hosts_pause_here_and_there_does_not_wait_for_one_of_them_by
     assert about(run, cluster.facing(3, 2)).severity is severity
 
 
+@pytest.mark.parametrize(
+    ("port", "score", "severity"),
+    [
+        ("", 0.5, Severity.CRITICAL),  # a single low bin of its pace
+        ("", 1.5, Severity.INFO),
+        ("leaf1/Ethernet7000", 1.5, Severity.CRITICAL),  # of a storage server, where its data come from
+    ],
+)
+def test_a_job_that_works_less_outside_of_kernels_waits_for_no_port_but_that_of_its_storage(
+    cluster: Fabric, run: Run, port: str, score: float, severity: Severity
+) -> None:
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, port or cluster.facing(3, 2), 0))
+    run.tick(replace(dip(cluster, 5), score=score))
+    run.tick(ticks=3)
+    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
+
+
+def test_an_incast_of_experts_is_not_why_a_job_waits_for_its_data(cluster: Fabric, run: Run) -> None:
+    run.tick(*incast(cluster)[0], ticks=6)
+    run.tick(replace(dip(cluster, (run.now_ns - T0) / S), score=1.5), ticks=12)
+    assert (run.only.kind, run.only.severity) == (I.INCAST, Severity.INFO)
+
+
 def test_a_slow_receiver_pages_a_tick_after_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
     """By then other NICs of its host are known to pause too, if they do."""
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))

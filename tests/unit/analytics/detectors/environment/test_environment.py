@@ -97,6 +97,24 @@ def test_heat_that_comes_from_power_is_none() -> None:
     assert overheated(65.0, 500.0) == set()
 
 
+@pytest.mark.parametrize(("watts", "expected"), [(155.0, {"rack:r1", "device:node1", "device:node2"}), (700.0, set())])
+def test_a_reading_in_a_kernel_is_warmer_than_those_between_kernels(watts: float, expected: set[str]) -> None:
+    """GPUs draw 500 W on average all the time. watts: of the moment at which later readings are taken; it was 155."""
+    engine = Engine(CONFIG)
+    engine.add_facts(TopologyFact(Device(host, Role.HOST, rack=RACKS[host]), START_NS - 1, "test") for host in HOSTS)
+    tables = _tables(("gpu_temperature_celsius", "gpu_power_watts", "gpu_energy_joules_total"))
+    batches = []
+    for seq in range(USUAL_ROUNDS + ROUNDS):
+        for host in HOSTS:
+            later = seq >= USUAL_ROUNDS and host in HOSTS[:2]
+            moment = [73.0, watts] if later else [62.0, 155.0]
+            batches.append(batch(tables[host], seq, [*moment, 500.0 * CONFIG.interval_s * seq + 0.1] * GPUS))
+    ends = USUAL_ROUNDS + ROUNDS
+    outputs = run(engine, [*batches, *clockwork(0, range(ends, ends + 2))])
+    found = [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.OVERHEATED]
+    assert {str(one.object) for one in found} == expected
+
+
 def test_one_host_alone_is_too_warm_when_half_of_its_reserve_is_gone_on_most_of_its_gpus() -> None:
     assert overheated(72.0, 500.0, hosts=("node1",)) == {"device:node1"}
     assert overheated(68.0, 500.0, hosts=("node1",)) == set()  # what fans that follow the load do

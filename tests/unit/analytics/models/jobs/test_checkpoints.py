@@ -66,3 +66,33 @@ def test_a_checkpoint_is_no_rest() -> None:
     for number, busy in enumerate([0.0, 0.0, 1.0] * 4, 1):
         found = found.updated(number * 10 * S, busy, 1e9 if busy == 0.0 else 0.0)
     assert (len(found.lengths_ns), found.rests_ns) == (4, ())
+
+
+def test_a_job_that_stands_still_later_on_does_not_wait_for_its_checkpoint() -> None:
+    """It wrote for a moment and worked on, but waits for its data so often that its pause goes on."""
+    found = Checkpoints(usual=(1.0,) * 6)
+    for number, busy in enumerate([0.7, 0.6, 0.7, 0.8, 0.7, 0.6, 0.4, 0.3, 0.0, 0.0], 1):
+        found = found.updated(number * 10 * S, busy, 1e9 if number < 3 else 0.0, True, 30 * S)
+    assert (found.stands_ns(30 * S), found.trickles_ns(), found.pause_ns) == (0, 0, 70 * S)
+    assert found.lengths_ns == (20 * S,)
+
+
+@pytest.mark.parametrize("every_s", [10, 30])
+def test_a_job_that_stands_still_since_it_began_to_write_waits_for_a_member(every_s: int) -> None:
+    """every_s: until all GPUs were read."""
+    found = Checkpoints(usual=(1.0,) * 6)
+    for number in range(1, 13):
+        busy = max(0.0, 1.0 - number * 10 / every_s)
+        found = found.updated(number * 10 * S, busy, 1e9 if number < 3 else 0.0, False, every_s * S)
+    assert (found.trickles_ns(), found.pause_ns) == (100 * S, 10 * S)
+    assert found.stands_ns(10 * S) >= 100 * S
+
+
+def test_a_job_that_works_a_third_of_the_time_does_not_stand_still() -> None:
+    """Until all GPUs were read that looks like the begin of a checkpoint, of which some were not read yet."""
+    found = Checkpoints(usual=(1.0,) * 6)
+    stood_s = []
+    for number in range(1, 13):
+        found = found.updated(number * 10 * S, 0.35, 1e9 if number < 3 else 0.0, True, 30 * S)
+        stood_s.append(found.stands_ns(30 * S) // S)
+    assert max(stood_s) <= 60
