@@ -42,9 +42,13 @@ _LOAD_MAX = 0.8
 # third of what it could at most (utilisation law: Denning and Buzen, The Operational Analysis of Queueing Network
 # Models, 1978). So one that finishes more than that, and half as much again as its siblings, is asked for more than
 # they are, whatever its times are. What siblings have done at most counts too, as a target may never have been well.
+# In a burst that all of them have, a checkpoint, none does half as much again as the others. What a target can do is
+# known then without them: that it has done three times the usual at most says that this was in a burst (assumption).
 # A burst begins within an interval, which shows little of it: one that does more than its siblings, if only a little,
-# is not known to be slow before the next sample, which shows whether it is asked for more.
+# is not known to be slow before the next sample, which shows whether it is asked for more. Nor is one that does at
+# least half of its usual where there are bursts: siblings that are read seconds earlier do not show one that has begun.
 _MORE_TIMES, _SCORE_MORE = 1.05, 2.4
+_BURST_TIMES, _USUAL_SHARE = 3.0, 0.5
 # A target that hangs finishes nothing, so it has no times: a tenth of what busy siblings do is a collapse. The score is
 # too low for one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
@@ -89,7 +93,7 @@ class StorageSlow(Detector):
         groups = about.groups
         alone = members(groups, ~np.isnan(seconds)) < _SIBLINGS_MIN  # idle siblings have no times
         siblings = group_medians(groups, seconds)
-        load, busy, more = self._load(view, memory, column, rate, about)
+        load, busy, more = self._load(view, memory, column, rate, usual_rate, about)
         unloaded = seconds * (1.0 - load)
         # The normal is learned from siblings: a slow target must not learn from itself while they are idle.
         own = learned_level(view, memory, column, np.where(about.few, seconds, np.where(alone, np.nan, siblings)))
@@ -116,12 +120,18 @@ class StorageSlow(Detector):
         return [Verdicts(worst.objects, worst.times_ns, breached, score[rows], evidence, confidence)]
 
     def _load(
-        self, view: TickView, memory: Memory, column: Column, rate: NDArray[np.float64], about: _About
+        self,
+        view: TickView,
+        memory: Memory,
+        column: Column,
+        rate: NDArray[np.float64],
+        usual_rate: NDArray[np.float64],
+        about: _About,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """How much of what its target has done at most it does now, by operations of all kinds; 0..``_LOAD_MAX``.
 
-        Whether it does more than a slow one could, and more than its siblings do: its times show nothing then. And
-        whether it does a little more than they do.
+        Whether it does more than a slow one could, and more than its siblings do or than is usual: its times show
+        nothing then. And whether a burst may just have begun that their values do not show yet.
         """
         total = sums_of(about.owners, rate)
         rows = memory.rows(column.sids)
@@ -130,8 +140,12 @@ class StorageSlow(Detector):
         memory["peak"][rows] = peak
         most = np.fmax(peak, group_medians(about.groups, peak))
         siblings = group_medians(about.groups, total)
-        busy = (_TIMES_SIBLINGS * total >= most) & (total >= BUSY_TIMES * siblings)
-        return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX), busy, total >= _MORE_TIMES * siblings
+        own_usual = sums_of(about.owners, usual_rate)
+        usual = group_medians(about.groups, own_usual)
+        has_bursts = (usual > 0.0) & (most >= _BURST_TIMES * usual)
+        more = (total >= _MORE_TIMES * siblings) | (has_bursts & (total >= _USUAL_SHARE * own_usual))
+        busy = (_TIMES_SIBLINGS * total >= most) & (has_bursts | (total >= BUSY_TIMES * siblings))
+        return np.minimum(total / np.fmax(peak, 1e-9), _LOAD_MAX), busy, more
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""

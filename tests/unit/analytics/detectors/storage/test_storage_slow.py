@@ -113,6 +113,31 @@ def test_a_target_that_finishes_half_as_much_again_as_its_siblings_is_not_slow(r
     assert bool(findings(4, latency)) is slow
 
 
+@pytest.mark.parametrize(
+    ("rate", "slow"), [(400.0, False), (120.0, True)], ids=["serves what is left to it", "serves little"]
+)
+def test_a_target_that_others_use_too_is_not_slow_in_a_burst_that_all_have(rate: float, slow: bool) -> None:
+    """A checkpoint of three collections: each does what it can. One rebuilds, and other clients take some of it."""
+
+    def latency(target: int, number: int) -> tuple[float, float]:
+        if number % 12 < 9:
+            return 60.0, 0.003
+        return (rate, 0.2) if target == 2 and number > 30 else (600.0, 0.04)
+
+    assert bool(findings(4, latency, collections=36)) is slow
+
+
+@pytest.mark.parametrize(("rate", "found_at"), [(20.0, 32), (65.0, 33)], ids=["does little", "as much as usual"])
+def test_a_target_that_is_read_first_in_a_burst_is_slow_with_its_second_sample(rate: float, found_at: int) -> None:
+    def latency(target: int, number: int) -> tuple[float, float]:
+        if number % 12 == 10:
+            return 600.0, 0.03
+        return (rate, 0.06) if target == 2 and number >= 32 else (65.0, 0.006)
+
+    assert not findings(4, latency, collections=found_at)
+    assert findings(4, latency, collections=found_at + 1)
+
+
 @pytest.mark.parametrize(("rate", "found_at"), [(100.0, 28), (110.0, 29)], ids=["as much as its siblings", "more"])
 def test_a_target_that_does_more_than_its_siblings_is_slow_with_its_second_sample(rate: float, found_at: int) -> None:
     def latency(target: int, number: int) -> tuple[float, float]:
