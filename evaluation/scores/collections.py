@@ -1,8 +1,8 @@
 """Methods on collections of recordings: thresholds chosen on one half of each, figures on the other.
 
-A recording of many columns has one score a row, of the scores of its columns: their greatest, or the mean of their
-logarithms, whichever does better in the half for choosing. Both are tried for every method but the isolation forest: it
-takes many columns together.
+A recording of many columns has one score a row, of the scores of its columns: their greatest, or the row score of
+``analytics/offline/rows.py``, whichever does better in the half for choosing. Both are tried for every method but the
+isolation forest: it takes many columns together. The product at 1.0 has its row score.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.models.scoring.scorer import REASONS, SeriesScorer
+from analytics.offline.rows import row_score
 from evaluation.baselines.learned import isolation_forest_of_rows
 from evaluation.scores.compare import Scored, best_threshold
 from evaluation.scores.events import Event, events_of
@@ -22,7 +23,7 @@ from evaluation.series import recurring
 from evaluation.series.folders import Recording, halves
 from evaluation.series.signals import Floats
 
-GREATEST, MEAN, TOGETHER = "greatest", "mean of logarithms", "together"
+GREATEST, ROW, TOGETHER = "greatest", "row score", "together"
 _FOREST = "isolation forest, windows"
 BASELINES = (
     "EWMA",
@@ -84,7 +85,7 @@ def row_scores(method: str, recording: Recording) -> dict[str, Floats]:
     scores = np.array([METHODS[method](column) for column in recording.columns])
     if len(scores) == 1:
         return {GREATEST: scores[0]}
-    return {GREATEST: scores.max(axis=0), MEAN: np.log1p(np.maximum(scores, 0.0)).mean(axis=0)}
+    return {ROW: row_score(np.maximum(scores, 0.0)), GREATEST: scores.max(axis=0)}
 
 
 def judge(collection: Collection, pool: Executor, methods: Sequence[str] = BASELINES) -> list[Judged]:
@@ -95,7 +96,7 @@ def judge(collection: Collection, pool: Executor, methods: Sequence[str] = BASEL
             list(pool.map(row_scores, [method] * len(part), part)) for part in (collection.choosing, collection.report)
         ]
         if method == OURS:
-            found.append(_judged(collection, method, GREATEST, scores, 1.0))
+            found.append(_judged(collection, method, next(iter(scores[0][0])), scores, 1.0))
         each_way = [_judged(collection, method, way, scores, None) for way in scores[0][0]]
         found.append(max(each_way, key=lambda each: np.nan_to_num(each.chosen.f1)))
     return found
@@ -127,7 +128,7 @@ def events(collection: Collection, judged: Judged) -> list[tuple[Event, bool]]:
 
 
 def experts(collection: Collection) -> dict[str, tuple[int, int]]:
-    """By reason of the product's first alert at 1.0, of the column that alerts most: events found, and false ones."""
+    """By reason of the product's first alert in any column, the highest: events found, and false ones."""
     hits, false = Counter[str](), Counter[str]()
     for recording in collection.report:
         scores = [SeriesScorer().score(each.times_ns, each.values, bands=False) for each in recording.columns]

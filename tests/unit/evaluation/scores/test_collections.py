@@ -5,8 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from analytics.offline.rows import row_score
 from common.units import NS_PER_S
-from evaluation.scores.collections import GREATEST, MEAN, Collection, experts, judge, labelled, row_scores
+from evaluation.scores.collections import GREATEST, ROW, Collection, experts, judge, labelled, row_scores
 from evaluation.scores.events import Event, events_of
 from evaluation.scores.methods import METHODS, OURS
 from evaluation.scores.page import best_baseline, collections_page, rows
@@ -47,7 +48,7 @@ def test_the_product_has_its_own_level_and_each_method_the_best_of_the_other_hal
     assert scores[300:308].max() >= ewma.threshold > np.delete(scores, np.s_[300:317])[150:].max()
 
 
-def test_a_row_of_columns_has_the_greatest_or_the_mean_of_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_of_columns_has_the_greatest_of_their_scores_or_the_row_score(monkeypatch: pytest.MonkeyPatch) -> None:
     def last_value(series: Series) -> Floats:
         return series.values - 90
 
@@ -56,7 +57,7 @@ def test_a_row_of_columns_has_the_greatest_or_the_mean_of_their_scores(monkeypat
     given = np.array([each.values - 90 for each in wide.columns])
     found = row_scores("EWMA", wide)
     np.testing.assert_array_equal(found[GREATEST], given.max(axis=0))
-    np.testing.assert_allclose(found[MEAN], np.log1p(np.maximum(given, 0)).mean(axis=0))
+    np.testing.assert_allclose(found[ROW], row_score(np.maximum(given, 0)))
     assert list(row_scores("EWMA", recording("a"))) == [GREATEST]
 
 
