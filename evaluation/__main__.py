@@ -1,9 +1,10 @@
 """``make eval``: detection quality as tables, ``build/eval.json``, and pages of ``docs/evaluation``.
 
 ``python -m evaluation [PART] …``, of ``series``, ``campaigns``, ``families``, ``health``, ``collected``, ``pictures``,
-``public`` and ``baselines``; without a name: series, campaigns and families. What follows ``families`` or ``health``
-are its options (``--help``). ``collected`` takes half an hour on any machine; ``pictures`` draws a day without a fault;
-``public`` downloads its series from the Python index. A part that is not run keeps its rows in ``build/eval.json``.
+``public``, ``baselines``, ``recurring`` and ``labelled``; without a name: series, campaigns and families. What follows
+``families`` or ``health`` are its options (``--help``); ``labelled`` is followed by the folder of the series.
+``collected`` takes half an hour on any machine; ``pictures`` draws a day without a fault; ``public`` downloads its
+series from the Python index. A part that is not run keeps its rows in ``build/eval.json``.
 """
 
 import json
@@ -12,7 +13,9 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +35,15 @@ from evaluation.families.judge import ClusterOutcome
 from evaluation.families.rows import TITLES
 from evaluation.families.rows import rows as family_rows
 from evaluation.pictures import run as pictures
-from evaluation.scores import compare
-from evaluation.series import public
+from evaluation.scores import collections, compare
+from evaluation.scores import page as collections_page
+from evaluation.series import folders, public
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
 
 _ROOT = Path(__file__).parents[1]
 JSON = _ROOT / "build" / "eval.json"
 PAGES = _ROOT / "docs" / "evaluation"
-_WITH_OPTIONS = ("families", "health")
+_WITH_OPTIONS = ("families", "health", "labelled")
 _OLD_NAMES = {"rivals": "baselines"}
 _LIBRARIES = ("fabricscope", "numpy", "numba", "polars", "river", "scikit-learn")
 
@@ -48,7 +52,7 @@ def main(names: Sequence[str]) -> None:
     progress = Console(stderr=True)
     names, arguments = _split(names)
     ends = names[-1] if names else ""
-    options = families.parse(arguments if ends != "health" else [])
+    options = families.parse(arguments if ends not in ("health", "labelled") else [])
     healthy = health.parse(arguments if ends == "health" else [])
     for name in parts(names, progress):
         began_s = time.monotonic()
@@ -56,6 +60,8 @@ def main(names: Sequence[str]) -> None:
             _keep("families-train" if options.train else name, fault_families(options))
         elif name == "health":
             _keep("health-train" if healthy.train else name, healthy_clusters(healthy))
+        elif name == "labelled":
+            _keep(name, labelled_series(arguments if ends == name else []))
         else:
             _keep(name, PARTS[name]())
         progress.print(f"{name}: {time.monotonic() - began_s:.0f} s")
@@ -95,6 +101,35 @@ def public_series() -> list[report.Row]:
     (PAGES / "results-public.md").write_text(report.series_page("Results: public series", about, results))
     show(results)
     return report.rows(results)
+
+
+def recurring_series() -> list[report.Row]:
+    about = "Made series with many events. Written by `python -m evaluation recurring`; [how](README.md#many-events)."
+    return _collections([collections.made()], "recurring", "Results: series with many events", about)
+
+
+def labelled_series(arguments: Sequence[str] = ()) -> list[report.Row]:
+    """SystemExit without a folder of labelled series."""
+    if len(arguments) != 1:
+        raise SystemExit("labelled: expected the folder of the series, as in: python -m evaluation labelled FOLDER")
+    try:
+        found = collections.labelled(folders.recordings(Path(arguments[0])))
+    except ConfigError as error:
+        raise SystemExit(f"labelled: {error}") from error
+    about = (
+        "Series that others recorded and labelled. Written by `python -m evaluation labelled FOLDER`; "
+        "[how](README.md#labelled-series)."
+    )
+    return _collections(found, "labelled", "Results: labelled series", about)
+
+
+def _collections(found: Sequence[collections.Collection], name: str, title: str, about: str) -> list[report.Row]:
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        judged = [(each, collections.judge(each, pool)) for each in found]
+    text = collections_page.collections_page(title, about, judged)
+    (PAGES / f"results-{name}.md").write_text(text)
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+    return [_plain(row) for row in collections_page.rows(judged)]
 
 
 def fault_campaigns() -> list[report.Row]:
@@ -172,6 +207,8 @@ PARTS = {
     "pictures": pictures_of_a_day,
     "public": public_series,
     "baselines": campaign_baselines,
+    "recurring": recurring_series,
+    "labelled": labelled_series,
 }
 
 

@@ -142,6 +142,6 @@ def score_columns(scores: Scores, values: NDArray[np.float64]) -> pl.DataFrame:
 
 def rounded(columns: pl.DataFrame) -> pl.DataFrame:
     """As it is written: six digits, and a score below the alert level stays below it."""
-    numbers = pl.col("score", "expected", "lower", "upper").round_sig_figs(_DIGITS)
+    numbers = pl.col(pl.Float64).round_sig_figs(_DIGITS)
     below = pl.when(pl.col("alert") == 0).then(pl.col("score").clip(upper_bound=_BELOW_ALERT))
     return columns.with_columns(numbers).with_columns(below.otherwise(pl.col("score")).alias("score"))

@@ -10,12 +10,14 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from analytics.offline.columns import RESULTS, Choice, distinct, listed
+from analytics.offline.rows import row_score
 from analytics.offline.score import ScoredRows, TableScorer, rounded, score_columns
 from analytics.offline.tables import open_table
 from analytics.offline.times import SAMPLE_ROWS
 from common.errors import BadInput
 
 PARQUET = (".parquet", ".pq")
+ROW_RESULTS = ("row_score", "row_alert")
 _LATE_SHARE_MAX = 0.3  # with more late rows it is probably not one series
 
 
@@ -72,7 +74,7 @@ class ScoredFiles:
                 if table.share is not None:
                     self._progress(table.share())
                 rows = _typed(part, scorer) if table.text and not as_text else part.rows
-                frame = pl.concat([rows, *_results(part)], how="horizontal")
+                frame = pl.concat([rows, *_results(part, self._choice.wide)], how="horizontal")
                 yield Piece(frame, table.separator, scorer.roles.decimal_comma)
             self.alerts += alerts
             self._note_counts(scorer, alerts)
@@ -99,16 +101,23 @@ class ScoredFiles:
             self._note(f"{name}: {scorer.late:,} of them {what} before, and were not learned from{advice}")
 
 
-def _results(part: ScoredRows) -> Iterator[pl.DataFrame]:
+def _results(part: ScoredRows, of_rows: bool) -> Iterator[pl.DataFrame]:
     """Of each value column its results: ``score``, or ``cpu_score`` when several are scored.
 
-    A name that the file has already gets a number: ``score_2``.
+    of_rows: of several, ``row_score`` and ``row_alert`` too. A name that the file has already gets a number:
+    ``score_2``.
     """
-    wanted = [name if len(part.values) == 1 else f"{value}_{name}" for value in part.values for name in RESULTS]
-    names = iter(distinct([*part.rows.columns, *wanted])[part.rows.width :])
+    several = len(part.values) > 1
+    wanted = [f"{value}_{name}" if several else name for value in part.values for name in RESULTS]
+    names = iter(distinct([*part.rows.columns, *wanted, *ROW_RESULTS])[part.rows.width :])
     for value, numbers in part.values.items():
         results = rounded(score_columns(part.scores[value], numbers))
         yield results.rename({name: next(names) for name in RESULTS})
+    if of_rows and several:
+        known = [np.where(np.isnan(part.values[name]), np.nan, each.score) for name, each in part.scores.items()]
+        score = row_score(np.array(known))
+        row = pl.DataFrame({"score": score, "alert": (score >= 1.0).astype(np.int8)})
+        yield rounded(row).rename({name: next(names) for name in row.columns})
 
 
 def _typed(part: ScoredRows, scorer: TableScorer) -> pl.DataFrame:

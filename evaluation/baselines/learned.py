@@ -1,5 +1,7 @@
 """Machine learning methods over sliding windows: isolation forest, half-space trees, matrix profile."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from river import anomaly, preprocessing
@@ -20,14 +22,19 @@ def features(series: Series) -> Floats:
     return np.column_stack([lags[:, -5:], lags[:, -1] - means, lags[:, -1] - lags[:, -2], lags.std(axis=1)])
 
 
-def isolation_forest(series: Series, every: int = 1000, memory: int = 3000) -> Floats:
-    """Score of windows by 60 trees, fitted to the first part and after ``every`` points to the last ``memory``.
+def isolation_forest(series: Series) -> Floats:
+    """Score of windows by a forest; source: Liu, Ting and Zhou (2008), Isolation Forest."""
+    return isolation_forest_of_rows([series])
 
-    Source: Liu, Ting and Zhou (2008), Isolation Forest.
+
+def isolation_forest_of_rows(columns: Sequence[Series], every: int = 1000, memory: int = 3000) -> Floats:
+    """The same for series with common times: one forest over the windows of all of them.
+
+    60 trees, fitted to the first part and after ``every`` points to the last ``memory``.
     """
-    rows = features(series)
+    rows = np.hstack([features(each) for each in columns])
     scores = np.zeros(rows.shape[0])
-    first = max(series.probation, 50)
+    first = max(columns[0].probation, 50)
     for at in range(first, rows.shape[0], every):
         forest = IsolationForest(n_estimators=60, random_state=0).fit(rows[max(0, at - memory) : at])
         scores[at : at + every] = -forest.score_samples(rows[at : at + every])

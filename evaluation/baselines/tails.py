@@ -67,6 +67,41 @@ def surprise(excess: float, share: float, mean: float, square: float) -> float:
     return float(min(np.log1p(shape * excess / scale) / shape - np.log(share), 1e6))
 
 
+def level_and_jump(series: Series, alpha: float = 0.01, level: float = 0.97) -> Floats:
+    """Mean of two surprises, -ln of a probability each: about the distance from a slow mean, and about the last step.
+
+    Both distances are in their mean absolute deviations so far; the tail of each is that of ``dspot``, and learns all
+    values. No source: the plainest calibrated score with more than one expert.
+    """
+    return np.asarray(_level_and_jump(series.values, alpha, level, max(series.probation, 60)))
+
+
+@compiled
+def _level_and_jump(values: Floats, alpha: float, level: float, first: int) -> Floats:
+    n = values.size
+    distances, scores = np.zeros((2, n)), np.zeros(n)
+    mean, scales = values[0], np.full(2, 1e-12)
+    for i in range(1, n):
+        errors = np.array([abs(values[i] - mean), abs(values[i] - values[i - 1])])
+        rate = max(alpha, 1.0 / (i + 1.0))
+        for of in range(2):
+            distances[of, i] = errors[of] / scales[of]
+            scales[of] += rate * (min(errors[of], 10.0 * scales[of] if i > 30 else errors[of]) - scales[of])
+            scales[of] = max(scales[of], 1e-12)
+        mean += rate * (values[i] - mean)
+    for of in range(2):
+        threshold = np.quantile(distances[of, : min(first, n)], level)
+        seen, peaks, peak_mean, square = 1.0, 0.0, 0.0, 0.0
+        for i in range(n):
+            excess = distances[of, i] - threshold
+            if i >= first and excess > 0.0 and peaks > 0.0:
+                scores[i] += 0.5 * surprise(excess, peaks / seen, peak_mean, square)
+            seen += 1.0
+            if excess > 0.0:
+                peaks, peak_mean, square = with_peak(peaks, peak_mean, square, excess)
+    return scores
+
+
 def anomaly_likelihood(series: Series, alpha: float = 0.2, long: int = 2000, short: int = 10) -> Floats:
     """How far the mean of the last ``short`` errors is above that of ``long`` before, in standard deviations of those.
 

@@ -23,6 +23,7 @@ BASELINES: dict[str, Method] = {
     "seasonal naive, day": statistical.naive_day,
     "seasonal naive, week": statistical.naive_week,
     "DSPOT": tails.dspot,
+    "level and jump, calibrated": tails.level_and_jump,
     "anomaly likelihood": tails.anomaly_likelihood,
     "isolation forest, windows": learned.isolation_forest,
     "half-space trees (River)": learned.half_space_trees,

@@ -34,8 +34,9 @@ MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_NOISE, MUTE_PHASE, MUTE_SILENCE, MUTE_S
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
 ALERT_NATS = 8.8
-# More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one.
-_PACE_NATS, _USUAL_STEP_S = 0.4, 300.0
+# More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one, and less
+# where there are fewer, down to those of an hour.
+_PACE_NATS, _USUAL_STEP_S, _LONG_STEP_S = 0.4, 300.0, 3600.0
 _COLD_START = 30.0  # values: at so many, twice the surprise is needed
 _BEYOND = 1.5  # times what several events reached before: up to there a level or jump is not new
 _HEIGHT_FROM_NATS = 5.0  # from which on the heights of earlier events are compared
@@ -92,7 +93,7 @@ def judge(
         most, reason = unchanged, _SILENCE
     if most == 0.0:
         return 0.0, _NOTHING
-    pace = _USUAL_STEP_S / min(max(core.interval_s, 1.0), _USUAL_STEP_S)
+    pace = _USUAL_STEP_S / min(max(core.interval_s, 1.0), _LONG_STEP_S)
     # The tails of a kind stand for values of the series' own.
     history = max(core.values.count, tails.excesses[LEVEL_UP] / tail.SHARE)
     level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _COLD_START / history)

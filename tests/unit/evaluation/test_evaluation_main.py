@@ -56,6 +56,14 @@ def test_a_part_with_options_is_the_last_one() -> None:
     assert program._split(["series", "campaigns"]) == (["series", "campaigns"], [])
 
 
+def test_labelled_needs_a_folder_with_series(tmp_path) -> None:
+    assert program._split(["labelled", "some/folder"]) == (["labelled"], ["some/folder"])
+    with pytest.raises(SystemExit, match="labelled: expected the folder of the series"):
+        program.labelled_series()
+    with pytest.raises(SystemExit, match=r"labelled: .*no labelled series, expected Parquet files"):
+        program.main(["labelled", str(tmp_path)])
+
+
 def test_a_family_whose_parts_are_missing_ends_the_program_with_its_name(monkeypatch) -> None:
     moebius = Family(name="odd", stands_for="a test", shape="moebius")
     monkeypatch.setattr(families, "read_families", lambda: FamilySets(train=(), report=(moebius,)))

@@ -5,6 +5,7 @@ import gzip
 import io
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -156,7 +157,23 @@ def test_which_columns_are_scored(file):
     assert rows_of(detect(path, notes=notes))[0][4:] == SCORED
     assert "scored 'cpu'; others are numeric too: 'mem'" in notes[0]
     wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
-    assert wide[4:] == [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
+    of_columns = [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
+    assert wide[4:] == [*of_columns, "row_score", "row_alert"]
+    assert rows_of(detect(path, choice=Choice(values=("cpu", "mem"))))[0][4:] == of_columns
+
+
+def test_a_wide_row_has_a_score_of_all_its_columns(file):
+    values = np.random.default_rng(1).normal(100, 1, (600, 3))
+    values[400] += [9, 0, 0]  # one column is off
+    values[500] += [9, 9, 9]  # all are
+    values[550, 2] = np.nan
+    lines = [f"{1_700_000_000 + 60 * at},{a},{b},{c}" for at, (a, b, c) in enumerate(values)]
+    text = detect(file("time,a,b,c,row_alert\n" + "".join(line + ",x\n" for line in lines)), choice=Choice(wide=True))
+    found = pl.read_csv(io.StringIO(text), infer_schema_length=None)
+    assert found.filter(pl.col("row_alert_2") == 1)["time"].to_list() == [1_700_000_000 + 60 * 500]
+    assert found["a_alert"][400] == 1
+    assert found["row_score"][400] < 1
+    assert found["row_score"].null_count() == 0
 
 
 def test_several_files_have_a_column_that_says_which(file):

@@ -5,7 +5,12 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from common.units import NS_PER_S
-from evaluation.baselines.learned import features, half_space_trees, isolation_forest, left_discord
+from evaluation.baselines.learned import (
+    features,
+    half_space_trees,
+    isolation_forest_of_rows,
+    left_discord,
+)
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
@@ -33,7 +38,7 @@ def test_before_the_first_value_it_is_repeated() -> None:
 
 def test_the_forest_is_fitted_to_the_past_alone_and_again_later() -> None:
     values = noise(400)
-    of, found = series(values), isolation_forest(series(values), every=150, memory=120)
+    of, found = series(values), isolation_forest_of_rows([series(values)], every=150, memory=120)
     rows = features(of)
     assert not found[:100].any()
     for first, end in ((100, 250), (250, 400)):

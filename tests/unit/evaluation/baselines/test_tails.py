@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from common.units import NS_PER_S
-from evaluation.baselines.tails import anomaly_likelihood, dspot, surprise, with_peak
+from evaluation.baselines.tails import anomaly_likelihood, dspot, level_and_jump, surprise, with_peak
 from evaluation.series.labelled import Series
 from evaluation.series.signals import Floats
 
@@ -84,3 +84,17 @@ def test_likelihood_compares_the_last_errors_with_those_before() -> None:
         expected = (recent.mean() - past.mean()) / past.std()
         assert found[at] == pytest.approx(max(expected, 0.0), rel=1e-6)
     assert not found[:100].any()
+
+
+@pytest.mark.parametrize("only", ["level", "jump"])
+def test_level_and_jump_is_the_mean_of_both_surprises(only: str) -> None:
+    values = noise(1500)
+    if only == "level":  # reached so slowly that no step is unusual
+        values[1000:1030] += np.linspace(0.0, 9.0, 30)
+        both, at = 9.0, slice(1029, 1030)
+    else:  # from one end of the usual range to the other
+        values[1099], values[1100] = -2.9, 2.9
+        both, at = 2.9, slice(1100, 1101)
+    alone = level_and_jump(series(values))[at].max()
+    values[at] = both + 9.0
+    assert 0.0 < alone < level_and_jump(series(values))[at].max()

@@ -85,10 +85,12 @@ def test_a_muted_expert_is_left_out() -> None:
         (1e9, 300.0 / math.e, 8.8 + 0.4),
         (1e9, 10.0, 8.8 + 0.4 * math.log(30.0)),
         (1e9, 0.001, 8.8 + 0.4 * math.log(300.0)),  # of a second at most
-        (1e9, 9e9, 8.8),
+        (1e9, 1800.0, 8.8 - 0.4 * math.log(6.0)),
+        (1e9, 3600.0, 8.8 - 0.4 * math.log(12.0)),
+        (1e9, 86400.0, 8.8 - 0.4 * math.log(12.0)),  # of an hour at least
     ],
 )
-def test_short_history_and_a_fast_pace_raise_the_alert_level(count: float, interval_s: float, level: float) -> None:
+def test_short_history_and_the_pace_move_the_alert_level(count: float, interval_s: float, level: float) -> None:
     score, _ = judged({NOISE_UP: 3.0 + 0.9}, count=count, interval_s=interval_s)
     assert score == pytest.approx(4.5066 / level, rel=1e-5)
 
