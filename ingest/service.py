@@ -153,8 +153,11 @@ class IngestService:
         while True:
             changes = await job.refresh()
             scheduler.remove(changes.removed)
+            added = {collector.name for collector in changes.added}
             for name in changes.removed:
                 self._budget.forget(name)
+                if name not in added:  # else it goes on with other labels
+                    self._ledger.forget(name)
             if changes.targets is not None and changes.targets != published:
                 published = changes.targets  # after the last collection of what is removed
                 self._publish_targets(job.name, published)

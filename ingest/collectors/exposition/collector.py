@@ -112,14 +112,21 @@ class ExpositionCollector:
         self._failures = 0
         self._table = found.table
         duration_s = loop.time() - started
-        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, unmapped=found.unmapped)
+        collection = Collection(
+            self._epoch_ns,
+            self._next_seq(),
+            now_ns,
+            duration_s,
+            unmapped=found.unmapped,
+            left_out=found.left_out,
+        )
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
 
     def _count(self, found: BodySamples) -> None:
-        self._ledger.received(found.received)
+        self._ledger.received(found.received, self.name)
         self._ledger.unmapped(found.unmapped)
         for reason, count in found.dropped.items():
-            self._ledger.dropped(reason, count)
+            self._ledger.dropped(reason, count, self.name)
 
     async def stop(self) -> None:
         await self._client.stop()
