@@ -52,7 +52,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "fabricscope simulate --hosts 16 --fault slow-receiver@30s+60s:node3/mlx5_2 --config-out simulated.yaml",
         "fabricscope simulate --cluster cluster.yaml --speed 10 --truth truth.jsonl",
     ),
-    "collect": ("fabricscope collect --config pod1.yaml", "fabricscope collect --target dcgm --for 5s --output json"),
+    "collect": (
+        "fabricscope collect --config pod1.yaml",
+        "fabricscope collect --target dcgm --for 5s --output json",
+        "fabricscope collect --test dcgm/node1:9400 --config pod1.yaml",
+        "fabricscope collect --test http://node1:9400/metrics --system dcgm",
+    ),
     "detect": (
         "fabricscope detect series.csv --output scored.csv",
         "fabricscope detect metrics.parquet --by host --by gpu --value temperature --fail-on-alert",

@@ -3,7 +3,7 @@
 ``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -65,6 +65,29 @@ class MapsNames(Protocol):
     @property
     def unmapped(self) -> Collection[str]:
         """Names that it was sent and that nothing maps, a bounded number of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSeries:
+    """One series as its source names it, and what becomes of it.
+
+    canonical: the series of the catalogue that it feeds. reason: why there are none, in words; '' where there are.
+    left_out: that is on purpose.
+    """
+
+    name: str
+    canonical: tuple[str, ...] = ()
+    reason: str = ""
+    left_out: bool = False
+
+
+@runtime_checkable
+class ShowsMapping(Protocol):
+    """A collector that can say what it makes of each series of its target."""
+
+    def source_series(self) -> Iterable[SourceSeries]:
+        """Those that it was sent so far, in the source's order. Slow: for one target that somebody looks at."""
         ...
 
 

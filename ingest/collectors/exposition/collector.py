@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from common.errors import BadInput, ConfigError, Unavailable
 from common.tls import TlsConfig, client_context
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
-from ingest.collectors.base import CollectorContext
+from ingest.collectors.base import CollectorContext, SourceSeries
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Mapper
@@ -22,7 +22,7 @@ from ingest.collectors.exposition.discovery import Target
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
-from telemetry.series import SeriesTable
+from telemetry.series import SeriesTable, series_key
 
 log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
@@ -79,6 +79,16 @@ class ExpositionCollector:
     @property
     def unmapped(self) -> Set[str]:
         return self._mapper.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """Of the last body."""
+        for line, entries in self._reader.series():
+            name = series_key(line.name, line.labels)
+            if entries:
+                yield SourceSeries(name, tuple(entry.key for entry in entries))
+            else:
+                reason = self._mapper.reason(line.name, line.labels)
+                yield SourceSeries(name, reason=reason, left_out=entries is None)
 
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:

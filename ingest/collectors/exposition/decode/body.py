@@ -5,7 +5,7 @@ Pure: state and body in, samples out. The first step costs a few microseconds, t
 """
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -101,6 +101,11 @@ class BodyReader:
         self._entries: list[tuple[Entry, ...] | None] = []
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
+
+    def series(self) -> Iterator[tuple[Line, tuple[Entry, ...] | None]]:
+        """Each series that was seen, parsed, with what it feeds: () for nothing, None where it is left out."""
+        for text, entries in zip(self._known, self._entries, strict=True):
+            yield _parse(b"", 0, text + b" 0", openmetrics=False), entries
 
     def read_known(
         self, body: bytes, now_ns: int, *, openmetrics: bool = False, exemplars_max: int = EXEMPLARS_CHEAP
