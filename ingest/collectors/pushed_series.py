@@ -9,6 +9,7 @@ parts of sums.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TypeVar
 
 import numpy as np
@@ -241,7 +242,7 @@ class PushedSeries:
             return nobody, number, []
         identity = {k: v for k, v in after.items() if not k.startswith("__") and before.get(k) != v}
         address = next((after[name] for name in rule.device_from if after.get(name)), "")
-        device = identity.setdefault("device", address.rpartition(":")[0].strip("[]") or address)
+        device = identity.setdefault("device", _host_of(address))
         if not device:
             return nobody, number, []
         name = f"{self._name}/{address or device}"
@@ -384,6 +385,20 @@ class PushedSeries:
             self._number[row] = self._numbers.setdefault(target.name, len(self._numbers))
             target.rows[keys[old]] = row
         self._targets = {name: target for name, target in self._targets.items() if target.rows}
+
+
+def _host_of(address: str) -> str:
+    """What is before the last colon; all of an IPv6 address without a port.
+
+    >>> [_host_of(text) for text in ("node1:9400", "node1", "[fe80::1]:57400", "[fe80::1]", "fe80::1", "node1:a:b")]
+    ['node1', 'node1', 'fe80::1', 'fe80::1', 'fe80::1', 'node1:a']
+    """
+    bare = address.strip("[]")
+    try:
+        ip_address(bare)
+    except ValueError:
+        return address.rpartition(":")[0].strip("[]") or address
+    return bare
 
 
 def _of_source(labels: Mapping[str, str]) -> dict[str, str]:

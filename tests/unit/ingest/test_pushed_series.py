@@ -330,3 +330,19 @@ def test_a_sum_without_a_part_is_a_drop_of_its_target():
         push(series, *((slot, 0, value) for slot, value in zip(slots, values, strict=True))).count(ledger)
     assert ledger.drops.total() > 0
     assert sum(ledger.account("prom/n1:9100").dropped.values()) == ledger.drops.total()
+
+
+@pytest.mark.parametrize(
+    ("instance", "device"),
+    [
+        ("[fe80::1]:57400", "fe80::1"),
+        ("fe80::1", "fe80::1"),
+        ("[2001:db8::2]", "2001:db8::2"),
+        ("10.0.0.1:9400", "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.1"),
+    ],
+)
+def test_a_device_that_is_an_address_is_all_of_it_and_no_port(instance, device):
+    series = pushed()
+    (batch,) = push(series, (series.add(TEMP, gpu(1, instance)), 0, 30.0)).batches
+    assert (batch.table.device, batch.table.target) == (device, f"prom/{instance}")
