@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from ingest.admission.device_pace import DevicePace
 from ingest.admission.line import Priority
 from ingest.admission.page_bytes import PageBytes
 from ingest.ledger import Ledger
@@ -49,7 +50,7 @@ class PollCollector(Protocol):
         """One collection that began at ``now_ns``, within the collector's own deadline.
 
         A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error
-        but OutOfDescriptors: then nothing was requested.
+        but OutOfDescriptors and DeviceBusy: then nothing was requested.
         """
         ...
 
@@ -145,6 +146,7 @@ class CollectorContext:
 
     workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
     pages: those that wait for these threads.
+    pace: of the requests to one device.
     is_full: whether who pushes to us should wait, as little room is left before the bus.
     """
 
@@ -153,3 +155,4 @@ class CollectorContext:
     workers: Executor
     pages: PageBytes = field(default_factory=PageBytes)
     is_full: Callable[[], bool] = lambda: False
+    pace: DevicePace = field(default_factory=DevicePace)

@@ -26,6 +26,7 @@ from telemetry.series import SeriesTable, series_key
 
 log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
+_TURN_SHARE = 0.5  # of the timeout: how long to wait for other targets of the device
 _OTHER_TYPES = ("text/html", "application/json", "application/xml")
 
 
@@ -38,7 +39,12 @@ class ExpositionCollector:
     def __init__(self, job: ScrapeConfig, target: Target, context: CollectorContext) -> None:
         source = job.catalogue_source()
         self._job, self._target, self._ledger, self._epoch_ns = job, target, context.ledger, context.clock()
-        self._workers, self._pages = context.workers, context.pages
+        self._workers, self._pages, self._pace, self._clock = (
+            context.workers,
+            context.pages,
+            context.pace,
+            context.clock,
+        )
         self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
         self._reader = BodyReader(
             target.name,
@@ -94,19 +100,25 @@ class ExpositionCollector:
         if self._skips and self._down is not None:
             self._skips -= 1
             return self._down_batch(self._down, now_ns, 0.0)
-        started = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        deadline, device = started + self._job.timeout_s, self._target.device
+        if await self._pace.begin(device, started + _TURN_SHARE * self._job.timeout_s):
+            started, now_ns = loop.time(), self._clock()
         try:
-            return await self._collect(now_ns, started)
+            return await self._collect(now_ns, started, deadline)
         except OutOfDescriptors:
             raise
         except Exception as error:
-            return self._failed_by_bug(error, now_ns, asyncio.get_running_loop().time() - started)
+            return self._failed_by_bug(error, now_ns, loop.time() - started)
+        finally:
+            self._pace.end(device)
 
-    async def _collect(self, now_ns: int, started: float) -> SampleBatch:
-        """started: the loop's time."""
+    async def _collect(self, now_ns: int, started: float, deadline: float) -> SampleBatch:
+        """started, deadline: the loop's time."""
         loop = asyncio.get_running_loop()
         try:
-            response = await self._client.fetch(started + self._job.timeout_s)
+            response = await self._client.fetch(deadline)
             if (expires_s := self._client.certificate_expires_s) is not None:
                 CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
             with self._pages.holding(len(response.body)):
