@@ -46,6 +46,8 @@ SCRAPED = frozenset(
         "fabricscope_ingest_spool_failures_total",
         "fabricscope_ingest_spool_problems",
         "fabricscope_ingest_spooled_seconds",
+        "fabricscope_ingest_target_samples_dropped_total",
+        "fabricscope_ingest_unaccounted_samples",
     }
 )
 """docs/own-metrics.md; of these boards and rules ask."""

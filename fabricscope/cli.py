@@ -23,6 +23,7 @@ from fabricscope.arguments import (
     explain,
     incidents,
     init,
+    ledger,
     record,
     replay,
     run,
@@ -46,7 +47,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _COMMANDS = (
-    *(run, init, stage, incidents, targets, changes, change, deadletter, token),
+    *(run, init, stage, incidents, targets, ledger, changes, change, deadletter, token),
     *(record, replay, simulate, collect, detect, explain, check, config, dashboards, completion),
 )
 for module in _COMMANDS:

@@ -18,6 +18,7 @@ from common.printing import mask_userinfo
 from export.remote_write.config import RemoteWriteConfig
 from fabricscope.api.config import ApiConfig
 from fabricscope.clock import SimulatedTime
+from fabricscope.known_keys import similar_key
 from ingest.config import CollectorSections, IngestConfig
 from recordings.config import RecordingConfig
 from telemetry import catalogue
@@ -224,8 +225,13 @@ def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]
-    text = "unknown key" if problem["type"] == "extra_forbidden" else _expected(where, problem)
+    text = _unknown(problem["loc"]) if problem["type"] == "extra_forbidden" else _expected(where, problem)
     return f"{_place(path, positions, where)}{_dotted(where)}: {text}"
+
+
+def _unknown(where: tuple[str | int, ...]) -> str:
+    meant = similar_key(Settings, where, OF_INGEST)
+    return f"unknown key, did you mean {meant}?" if meant is not None else "unknown key"
 
 
 def _place(path: Path | None, positions: Positions, where: tuple[str | int, ...]) -> str:

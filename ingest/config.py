@@ -26,6 +26,14 @@ class SchedulerConfig(BaseModel):
         gt=0,
         description="Concurrent collections of unhealthy targets: those that never answered or failed last time.",
     )
+    device_requests_max: int = Field(
+        default=4,
+        gt=0,
+        description="Of one device at once, by its label, however many targets of scrape jobs it has.",
+    )
+    device_spacing_s: float = Field(
+        default=0.0, ge=0, le=60, description="From the begin of one of these requests to that of the next."
+    )
     page_bytes_max: int = Field(
         default=256 << 20, gt=0, description="Fetched pages that wait to be decoded; beyond it no collection begins."
     )

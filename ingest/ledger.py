@@ -5,10 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ingest.metrics import SAMPLES_DROPPED, SAMPLES_PUBLISHED, SAMPLES_RECEIVED, SAMPLES_UNMAPPED
-from telemetry.ledger import StageReport
+from ingest.metrics import (
+    SAMPLES_DROPPED,
+    SAMPLES_PUBLISHED,
+    SAMPLES_RECEIVED,
+    SAMPLES_UNACCOUNTED,
+    SAMPLES_UNMAPPED,
+)
+from ingest.target_metrics import TargetMetrics
+from telemetry.ledger import StageReport, TargetAccount
 
 STAGE = "ingest"
+ACCOUNTS_MAX = 100_000
+"""Targets with an account of their own; who pushes names its devices as it likes."""
 
 
 class DropReason(StrEnum):
@@ -45,11 +54,27 @@ class Counts:
         return self.samples_in - self.samples_out - sum(self.drops.values())
 
 
+@dataclass(slots=True)
+class _Account:
+    """Of one target, in this process. queued: samples that were emitted and neither published nor dropped."""
+
+    received: int = 0
+    published: int = 0
+    queued: int = 0
+    drops: Counter[DropReason] = field(default_factory=Counter)
+
+    @property
+    def balance(self) -> int:
+        return self.received - self.published - self.queued - sum(self.drops.values())
+
+
 @dataclass
 class Ledger:
     """Counts of one ingest process, and of those before it on the same spool, since ``epoch_ns``. Every sample that a
     collector saw in a series that the catalogue knows is ``received``; it then is published, dropped or still queued.
     Those of other series are counted apart, in ``samples_unmapped`` of this process alone.
+
+    Each target has an account of its own, in this process alone. What is of no certain target is in the totals only.
     """
 
     epoch_ns: int
@@ -57,23 +82,64 @@ class Ledger:
     samples_out: int = 0
     samples_unmapped: int = 0
     drops: Counter[DropReason] = field(default_factory=Counter)
+    _accounts: dict[str, _Account] = field(default_factory=dict, repr=False)
     _exported_unmapped: int = field(default=0, repr=False)
     _exported: tuple[int, int, Counter[DropReason]] = field(default=(0, 0, Counter()), repr=False)
+    _target_metrics: TargetMetrics = field(default_factory=TargetMetrics, repr=False)
 
-    def received(self, n: int) -> None:
+    def __post_init__(self) -> None:
+        self._began_ns = self.epoch_ns
+
+    def received(self, n: int, target: str = "") -> None:
         self.samples_in += n
+        if target and (account := self._account(target)) is not None:
+            account.received += n
 
     def unmapped(self, n: int) -> None:
         """Counts samples of series that nothing maps; ``received`` does not count them."""
         self.samples_unmapped += n
 
-    def published(self, n: int) -> None:
-        self.samples_out += n
+    def queued(self, n: int, target: str) -> None:
+        """Counts samples on their way to the bus, that ``received`` has counted before."""
+        if (account := self._account(target)) is not None:
+            account.queued += n
 
-    def dropped(self, reason: DropReason, n: int) -> None:
-        """Counts the end of samples that ``received`` has counted before."""
-        if n:
-            self.drops[reason] += n
+    def published(self, n: int, target: str = "") -> None:
+        self.samples_out += n
+        if (account := self._accounts.get(target)) is not None:
+            account.published += n
+            account.queued -= n
+
+    def dropped(self, reason: DropReason, n: int, target: str = "", *, queued: bool = False) -> None:
+        """Counts the end of samples that ``received`` has counted before. queued: and ``queued`` as well."""
+        if not n:
+            return
+        self.drops[reason] += n
+        if target and (account := self._account(target)) is not None:
+            account.drops[reason] += n
+            account.queued -= n if queued else 0
+
+    def account(self, target: str) -> TargetAccount:
+        """As of now."""
+        own = self._accounts.get(target) or _Account()
+        return TargetAccount(self._began_ns, own.received, own.published, own.queued, _by_name(own.drops))
+
+    def forget(self, target: str) -> None:
+        """The target is no longer collected; what it still has in the queue is counted in the totals."""
+        self._accounts.pop(target, None)
+        self._target_metrics.forget(target)
+
+    @property
+    def unaccounted(self) -> int:
+        """Samples of all targets that are neither published, queued nor dropped, or more than once: a fault of ours."""
+        return sum(abs(account.balance) for account in self._accounts.values())
+
+    def _account(self, target: str) -> _Account | None:
+        """None for a target beyond ``ACCOUNTS_MAX``."""
+        found = self._accounts.get(target)
+        if found is None and len(self._accounts) < ACCOUNTS_MAX:
+            found = self._accounts[target] = _Account()
+        return found
 
     def counts(self) -> Counts:
         """A copy."""
@@ -98,6 +164,9 @@ class Ledger:
         self._exported_unmapped = self.samples_unmapped
         for reason, n in (self.drops - before[2]).items():
             SAMPLES_DROPPED.labels(reason=reason).inc(n)
+        SAMPLES_UNACCOUNTED.set(self.unaccounted)
+        for target, account in self._accounts.items():
+            self._target_metrics.update(target, account.received, account.published, _by_name(account.drops))
 
     def report(self, instance: str, at_ns: int, queued: int, details: Mapping[str, float]) -> StageReport:
         return StageReport(
@@ -108,6 +177,10 @@ class Ledger:
             samples_in=self.samples_in,
             samples_out=self.samples_out,
             held=queued,
-            dropped={reason.value: n for reason, n in sorted(self.drops.items())},
+            dropped=_by_name(self.drops),
             details=details,
         )
+
+
+def _by_name(drops: Mapping[DropReason, int]) -> dict[str, int]:
+    return {reason.value: n for reason, n in sorted(drops.items())}

@@ -29,6 +29,25 @@ SAMPLES_UNMAPPED = Counter(
 )
 SAMPLES_PUBLISHED = Counter(_PREFIX + "samples_published_total", "Samples that are durable on the bus.")
 SAMPLES_DROPPED = Counter(_PREFIX + "samples_dropped_total", "Samples that did not reach the bus.", ["reason"])
+SAMPLES_UNACCOUNTED = Gauge(
+    _PREFIX + "unaccounted_samples",
+    "Samples of which this process cannot say what became of them, by the accounts of its targets: 0, or a fault.",
+)
+TARGET_RECEIVED = Counter(
+    _PREFIX + "target_samples_received_total",
+    "Samples received of one target in series of the catalogue; of those beyond the first 1,000 together.",
+    ["target"],
+)
+TARGET_PUBLISHED = Counter(
+    _PREFIX + "target_samples_published_total",
+    "Samples of one target that are durable on the bus; of those beyond the first 1,000 together.",
+    ["target"],
+)
+TARGET_DROPPED = Counter(
+    _PREFIX + "target_samples_dropped_total",
+    "Samples of one target that did not reach the bus; of those beyond the first 1,000 together.",
+    ["target", "reason"],
+)
 SAMPLES_QUEUED = Gauge(_PREFIX + "samples_queued", "Samples between collection and bus.")
 SPOOLED_SAMPLES = Gauge(_PREFIX + "spooled_samples", "Samples that wait on the disk.")
 SPOOLED_BYTES = Gauge(_PREFIX + "spooled_bytes", "Size of the files of the spool.")

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import structlog
 
 from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.base import (
     Clock,
+    ClusterEvent,
     CollectorContext,
     CollectorOutput,
     Collectors,
@@ -58,7 +59,7 @@ async def collect_once(
     workers = ThreadPoolExecutor(_WORKERS, "decode")
     try:
         sections = build_collectors(config, CollectorContext(Ledger(clock()), clock, workers))
-        polled, unread = await _polled(sections)
+        polled, unread = await polled_targets(sections)
         pollers = [each for each in polled if wanted(each.name)]
         streams = [each for section in sections for each in section.streaming if wanted(each.name)]
         gate = asyncio.Semaphore(_AT_ONCE)
@@ -74,7 +75,7 @@ async def collect_once(
         workers.shutdown(wait=False, cancel_futures=True)
 
 
-async def _polled(sections: Iterable[Collectors]) -> tuple[list[PollCollector], list[Outcome]]:
+async def polled_targets(sections: Iterable[Collectors]) -> tuple[list[PollCollector], list[Outcome]]:
     """All polled targets, and the jobs of which nobody can say what their targets are."""
     pollers: list[PollCollector] = []
     unread: list[Outcome] = []
@@ -116,17 +117,36 @@ async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
 
 
 async def _heard(stream: StreamCollector, lasts_s: float) -> Outcome:
-    heard: list[SampleBatch] = []
-    events = 0
-    sends = asyncio.Event()
+    heard = await listen(stream, lasts_s)
+    if heard.failure:
+        return Outcome(stream.name, events=len(heard.events), problem=heard.failure)
+    if not heard.batches:
+        return Outcome(stream.name, events=len(heard.events), problem=f"silent: nothing within {lasts_s:g} s")
+    shown = max(heard.batches, key=len) if heard.sends else heard.batches[-1]
+    return Outcome(stream.name, shown, len(heard.events), problem=str(shown.collection.down or ""))
+
+
+@dataclass(slots=True)
+class Heard:
+    """What a stream sent. sends: whether there are samples. failure: of ours, in words; '' for none."""
+
+    batches: list[SampleBatch] = field(default_factory=list)
+    events: list[ClusterEvent] = field(default_factory=list)
+    sends: bool = False
+    failure: str = ""
+
+
+async def listen(stream: StreamCollector, lasts_s: float) -> Heard:
+    """For ``lasts_s`` at most: until shortly after the first samples, since a subscription begins with all of them."""
+    heard, sends = Heard(), asyncio.Event()
 
     def emit(output: CollectorOutput) -> None:
-        nonlocal events
         if not isinstance(output, SampleBatch):
-            events += len(output)
+            heard.events += output
             return
-        heard.append(output)
+        heard.batches.append(output)
         if output.collection.up and len(output):
+            heard.sends = True
             sends.set()
 
     running = asyncio.create_task(stream.run(emit))
@@ -139,9 +159,5 @@ async def _heard(stream: StreamCollector, lasts_s: float) -> Outcome:
     failure, _ = await asyncio.gather(running, ended, return_exceptions=True)
     if isinstance(failure, Exception):
         log.error("collector failed", target=stream.name, exc_info=failure)
-        return Outcome(stream.name, events=events, problem=f"internal: {type(failure).__name__}: {failure}")
-    if not heard:
-        return Outcome(stream.name, events=events, problem=f"silent: nothing within {lasts_s:g} s")
-    shown = max(heard, key=len) if sends.is_set() else heard[-1]
-    unmapped = sorted(stream.unmapped) if isinstance(stream, MapsNames) else ()
-    return Outcome(stream.name, shown, events, unmapped, problem=str(shown.collection.down or ""))
+        heard.failure = f"internal: {type(failure).__name__}: {failure}"
+    return heard

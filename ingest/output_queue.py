@@ -34,6 +34,7 @@ class OutputQueue:
         if isinstance(output, SampleBatch):
             self._batches.append(output)
             self.samples += len(output)
+            self._ledger.queued(len(output), output.table.target)
             config = self._config
             while len(self._batches) > config.queue_batches_max or self.samples > config.queue_samples_max:
                 self._drop_oldest()
@@ -53,7 +54,7 @@ class OutputQueue:
     def _drop_oldest(self) -> None:
         oldest = self._batches.popleft()
         self.samples -= len(oldest)
-        self._ledger.dropped(DropReason.QUEUE_FULL, len(oldest))
+        self._ledger.dropped(DropReason.QUEUE_FULL, len(oldest), oldest.table.target, queued=True)
         BATCHES_DROPPED.inc()
 
     def _put_events(self, events: Sequence[ClusterEvent]) -> None:

@@ -161,7 +161,9 @@ class Publisher:
         publishing.result()
         group, self._head, self._publishing = self._head, None, None
         self._in_memory -= group.samples
-        self._ledger.published(group.samples)
+        for record in group.records:
+            if record.samples:
+                self._ledger.published(record.samples, record.target)
         await self._spool.published(group)
 
     def _is_behind(self) -> bool:
@@ -209,7 +211,9 @@ class Publisher:
         events = self._queue.take_events(self._config.messages_max)
         batches = self._queue.take_batches(self._config.messages_max)
         self._in_memory += sum(map(len, batches))
-        encoded, too_large = await self._encoding(encode_batches, batches)
-        self._in_memory -= too_large
-        self._ledger.dropped(DropReason.TOO_LARGE, too_large)
+        accounts = [self._ledger.account(batch.table.target) for batch in batches]  # here, where nothing counts beside
+        encoded, too_large = await self._encoding(encode_batches, batches, accounts)
+        for batch in too_large:
+            self._in_memory -= len(batch)
+            self._ledger.dropped(DropReason.TOO_LARGE, len(batch), batch.table.target, queued=True)
         return Group([*encode_events(events), *encoded])

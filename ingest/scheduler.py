@@ -15,7 +15,7 @@ from prometheus_client import Counter
 
 from ingest.admission.gate import Gate
 from ingest.admission.line import Priority, WaitingLine
-from ingest.admission.reasons import OutOfDescriptors, SkipReason
+from ingest.admission.reasons import DeviceBusy, OutOfDescriptors, SkipReason
 from ingest.collectors.base import Clock, Emit, PollCollector
 from ingest.metrics import COLLECTIONS, COLLECTIONS_SKIPPED
 from telemetry.samples import SampleBatch
@@ -186,6 +186,9 @@ class Scheduler:
             output = await entry.collector.collect(self._clock())
         except OutOfDescriptors:
             self._skip(SkipReason.DESCRIPTORS)
+            return
+        except DeviceBusy:
+            self._skip(SkipReason.DEVICE)
             return
         except Exception:
             # Our own bug in one collector must not end the others.

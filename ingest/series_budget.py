@@ -110,7 +110,7 @@ class SeriesBudget:
     def _reduced(self, batch: SampleBatch, target: _Target, rows: NDArray[np.int64]) -> SampleBatch:
         series = rows[batch.series]
         kept = series >= 0
-        self._ledger.dropped(DropReason.NEW_SERIES, int(kept.size - kept.sum()))
+        self._ledger.dropped(DropReason.NEW_SERIES, int(kept.size - kept.sum()), batch.table.target)
         collection = batch.collection
         if collection.up and not kept.any():
             collection = replace(collection, down=DownReason.TOO_MANY_SERIES)

@@ -20,6 +20,7 @@ from common.errors import Superseded
 from common.tasks import first_failure
 from ingest.admission.admission import Admission
 from ingest.admission.cpu_shortage import CpuShortage
+from ingest.admission.device_pace import DevicePace
 from ingest.admission.gate import Gate
 from ingest.admission.memory import MemoryUse
 from ingest.admission.page_bytes import PageBytes
@@ -65,6 +66,8 @@ class IngestService:
         self._cpu = CpuShortage()
         is_short = self._cpu.is_short
         self._publisher = Publisher(config.publish, self._owned, self._ledger, clock, is_short_of_cpu=is_short)
+        limits = config.scheduler
+        self._pace = DevicePace(limits.device_requests_max, limits.device_spacing_s)
         self._budget = SeriesBudget(config.new_series_per_hour, self._ledger)
         self._scheduler: Scheduler | None = None
         self._admission: Admission | None = None
@@ -77,7 +80,7 @@ class IngestService:
         sys.setswitchinterval(_SWITCH_S)
         self._workers = ThreadPoolExecutor(_WORKERS, "decode")
         pages = PageBytes()
-        context = CollectorContext(self._ledger, self._clock, self._workers, pages, self._publisher.is_full)
+        context = CollectorContext(self._ledger, self._clock, self._workers, pages, self._publisher.is_full, self._pace)
         sections = build_collectors(self._config, context)
         _raise_file_limit()
         gate = Gate(self._config.scheduler, pages)
@@ -126,6 +129,7 @@ class IngestService:
             "targets_up": float(scheduler.targets_up if scheduler else 0),
             "targets_over_series_budget": float(self._budget.targets_over),
             **(self._admission.details() if self._admission else {}),
+            "requests_waiting": float(self._pace.waiting),
             **{SERIES_REFUSED + name: float(count) for name, count in self._budget.refused().items()},
             **self._publisher.details(),
         }
@@ -153,8 +157,11 @@ class IngestService:
         while True:
             changes = await job.refresh()
             scheduler.remove(changes.removed)
+            added = {collector.name for collector in changes.added}
             for name in changes.removed:
                 self._budget.forget(name)
+                if name not in added:  # else it goes on with other labels
+                    self._ledger.forget(name)
             if changes.targets is not None and changes.targets != published:
                 published = changes.targets  # after the last collection of what is removed
                 self._publish_targets(job.name, published)

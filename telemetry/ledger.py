@@ -36,3 +36,22 @@ class StageReport:
     def balance(self) -> int:
         """0 when every sample is accounted for."""
         return self.samples_in - self.samples_out - self.deduplicated - self.held - sum(self.dropped.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAccount:
+    """What one ingest process counted of one target since ``since_ns``, before the record that carries this was sent.
+
+    received = delivered + held + sum(dropped). held: on their way to the bus, those of the record itself among them.
+    """
+
+    since_ns: Count
+    received: Count = 0
+    delivered: Count = 0
+    held: int = 0
+    dropped: Mapping[str, Count] = field(default_factory=dict)
+
+    @property
+    def balance(self) -> int:
+        """0 when every sample is accounted for."""
+        return self.received - self.delivered - self.held - sum(self.dropped.values())

@@ -44,6 +44,7 @@ class Collection:
     duration_s:   how long it took.
     down:         None when the target answered, else the reason.
     unmapped:     series that it also has and that nothing maps to the catalogue.
+    left_out:     further ones that the catalogue leaves out on purpose.
     """
 
     epoch_ns: int
@@ -52,6 +53,7 @@ class Collection:
     duration_s: float
     down: DownReason | None = None
     unmapped: int = 0
+    left_out: int = 0
 
     @property
     def up(self) -> bool:

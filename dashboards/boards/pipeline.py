@@ -76,6 +76,30 @@ _PANELS = (
         drill_down=_FLOW,
     ),
     lines(
+        29,
+        "Samples dropped (samples/s, 10 targets with most)",
+        "cps",
+        "Which targets lose samples, and why; those beyond the first 1,000 of a process have no name here. Normal: "
+        "empty. `fabricscope ledger --lossy` lists all.",
+        Query(
+            worst(f"{own_rate('fabricscope_ingest_target_samples_dropped_total', 'target, reason')} > 0"),
+            "{{target}} {{reason}}",
+        ),
+        drill_down=_FLOW,
+    ),
+    stat(
+        30,
+        "Samples without an account (count, now)",
+        "none",
+        "What the targets sent less what was delivered, held and dropped. Normal: 0. Anything else is a fault of "
+        "Fabricscope: /api/v1/ledger/targets?balanced=false says of which target.",
+        Query(f"sum(fabricscope_ingest_unaccounted_samples{{{OWN}}}) or vector(0)", "samples"),
+        width=4,
+        steps=rising(bad=1),
+        decimals=0,
+        drill_down=_FLOW,
+    ),
+    lines(
         28,
         "Samples that nothing maps (samples/s)",
         "cps",

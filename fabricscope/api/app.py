@@ -29,6 +29,7 @@ from fabricscope.api.routes import (
     changes,
     health,
     incidents,
+    ledger,
     records,
     reload,
     runbooks,
@@ -45,7 +46,7 @@ from fabricscope.api.routes.reload import Reloading
 from fabricscope.version import VERSION
 
 _MODULES = (
-    *(health, incidents, records, targets, starvation, trends),
+    *(health, incidents, records, targets, ledger, starvation, trends),
     *(changes, stream, reload, runbooks, replay_routes, wall),
 )
 _ROUTERS = (*(module.router for module in _MODULES), login)

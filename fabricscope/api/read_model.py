@@ -20,11 +20,12 @@ from fabricscope.api.wall.plan import Fabric
 from fabricscope.api.wall.traffic import METRICS, Traffic
 from telemetry import topics
 from telemetry.changes import Change
+from telemetry.codec.account import account_of
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
-from telemetry.ledger import StageReport
+from telemetry.ledger import StageReport, TargetAccount
 from telemetry.recent_drops import RecentDrops
 from telemetry.samples import SampleBatch
 from telemetry.starvation import HostLosses
@@ -48,7 +49,8 @@ _STATE_ORDER = {IncidentState.FIRING: 0, IncidentState.PENDING: 1, IncidentState
 class TargetStatus:
     """The newest collection of one target. Times in ns since the Unix epoch; interval_s: since the one before it.
 
-    unmapped: its series that nothing maps, of the newest collection that answered, as ``series``.
+    unmapped: its series that nothing maps, of the newest collection that answered, as ``series``. left_out: those that
+    the catalogue leaves out on purpose.
     """
 
     target: str
@@ -60,6 +62,7 @@ class TargetStatus:
     series: int
     interval_s: float = 0.0
     unmapped: int = 0
+    left_out: int = 0
 
 
 def badness(incident: Incident) -> tuple[int, int, float, int, str]:
@@ -87,6 +90,7 @@ class ReadModel:
         self.topology = Topology()
         self.stages: dict[tuple[str, str], StageReport] = {}
         self.targets: dict[str, TargetStatus] = {}
+        self.accounts: dict[str, TargetAccount] = {}  # of those whose newest record has one
         self._swept_ns = 0
         self.losses: dict[str, HostLosses] = {}
         self.trends: dict[str, DeviceTrends] = {}
@@ -179,7 +183,7 @@ class ReadModel:
 
     def _apply_batch(self, record: Record) -> None:
         assert record.value is not None
-        batch = self._decoder.decode(record.value, record.headers)
+        batch, account = self._decoder.decode(record.value, record.headers), account_of(record.headers)
         self.history.add(batch, record.value, record.headers)
         self.newest_ns = max(self.newest_ns, batch.collection.collected_ns)
         self._ports.add(batch)
@@ -190,11 +194,18 @@ class ReadModel:
             self._forget_targets()
         if known is None or known.collected_ns <= batch.collection.collected_ns:
             status = self.targets[batch.table.target] = _status(batch, known)
+            self._set_account(status.target, account)
             if status.up:
                 self.silent_since_ns.pop(status.target, None)
             else:
                 last = known if known and known.up else status
                 self.silent_since_ns.setdefault(status.target, last.collected_ns)
+
+    def _set_account(self, target: str, account: TargetAccount | None) -> None:
+        if account is not None:
+            self.accounts[target] = account
+        else:
+            self.accounts.pop(target, None)
 
     def _forget_targets(self) -> None:
         """Before a new one: those that are gone, once a minute, and the ones that were heard of longest ago where there
@@ -210,12 +221,14 @@ class ReadModel:
                 del kept[name]
                 FORGOTTEN.labels("no_room").inc()
         self.targets = kept  # another one, as the event loop may be reading the old one
+        self.accounts = {name: one for name, one in self.accounts.items() if name in kept}
         self.silent_since_ns = {name: at for name, at in self.silent_since_ns.items() if name in kept}
 
 
 def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
+    """series, unmapped, left_out: of the newest collection that answered."""
     collection = batch.collection
-    series = len(batch.table) if collection.up or known is None else known.series
+    last = None if collection.up else known
     return TargetStatus(
         batch.table.target,
         batch.table.device,
@@ -223,9 +236,10 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
         collection.down,
         collection.collected_ns,
         collection.duration_s,
-        series,
+        len(batch.table) if last is None else last.series,
         (collection.collected_ns - known.collected_ns) / NS_PER_S if known else 0.0,
-        collection.unmapped if collection.up or known is None else known.unmapped,
+        collection.unmapped if last is None else last.unmapped,
+        collection.left_out if last is None else last.left_out,
     )
 
 

@@ -31,6 +31,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "incidents show": ("fabricscope incidents show 5f0c9a1e5f0c9a1e --members",),
     "targets": ("fabricscope targets --down", "fabricscope targets --device leaf1 --output json"),
+    "ledger": ("fabricscope ledger", "fabricscope ledger --targets --lossy", "fabricscope ledger --targets --job dcgm"),
     "changes": ("fabricscope changes --kind maintenance --since 2026-01-31T00:00:00Z",),
     "change add": (
         "fabricscope change add maintenance device:node1 --lasts 2h --summary 'new NIC' --config pod1.yaml",
@@ -51,7 +52,12 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "fabricscope simulate --hosts 16 --fault slow-receiver@30s+60s:node3/mlx5_2 --config-out simulated.yaml",
         "fabricscope simulate --cluster cluster.yaml --speed 10 --truth truth.jsonl",
     ),
-    "collect": ("fabricscope collect --config pod1.yaml", "fabricscope collect --target dcgm --for 5s --output json"),
+    "collect": (
+        "fabricscope collect --config pod1.yaml",
+        "fabricscope collect --target dcgm --for 5s --output json",
+        "fabricscope collect --test dcgm/node1:9400 --config pod1.yaml",
+        "fabricscope collect --test http://node1:9400/metrics --system dcgm",
+    ),
     "detect": (
         "fabricscope detect series.csv --output scored.csv",
         "fabricscope detect metrics.parquet --by host --by gpu --value temperature --fail-on-alert",

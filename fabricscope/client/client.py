@@ -93,6 +93,26 @@ class Client:
         """Down first, then by name."""
         return self._api.pages(views.Target, "/api/v1/targets", {"up": up, "device": device})
 
+    def stage_reports(self) -> list[views.StageReport]:
+        """Samples in, out and dropped of each process, by stage."""
+        return self._api.get(list[views.StageReport], "/api/v1/ledger")
+
+    def target_accounts(
+        self,
+        *,
+        device: str | None = None,
+        job: str | None = None,
+        dropped: bool | None = None,
+        balanced: bool | None = None,
+    ) -> Iterator[views.TargetAccount]:
+        """Unbalanced first, then those that lost most samples."""
+        asked = {"device": device, "job": job, "dropped": dropped, "balanced": balanced}
+        return self._api.pages(views.TargetAccount, "/api/v1/ledger/targets", asked)
+
+    def job_accounts(self) -> list[views.JobAccount]:
+        """The sums of each job's targets, by name."""
+        return self._api.get(list[views.JobAccount], "/api/v1/ledger/jobs")
+
     def changes(
         self, *, kind: str | None = None, since: When | None = None, until: When | None = None
     ) -> Iterator[views.Change]:

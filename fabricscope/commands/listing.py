@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, islice
 from typing import TypeVar
 
@@ -24,6 +24,9 @@ _WHOLE = frozenset({"severity", "state", "up", "kind"})
 """Columns that stay on one line however narrow the terminal is."""
 _LEAST = {"objects": 12, "author": 6, **dict.fromkeys(("since, UTC", "starts, UTC", "ends, UTC", "collected, UTC"), 10)}
 """Characters of others: a date stays whole, and so do usual names."""
+_TARGETS = ("target", "device", "up", "collected, UTC", "took", "series", "not mapped", "left out")
+_COUNTS = ("received", "delivered", "held", "dropped", "missing")
+_READ = ("series", "not mapped", "left out")
 _SEVERITY = re.compile(r"^\[(CRIT|WARN|INFO)\] ")
 V = TypeVar("V", bound=View)
 
@@ -64,13 +67,75 @@ def print_targets(found: Iterable[views.Target], limit: int, *, as_json: bool) -
     if as_json:
         _print_json([one.model_dump(mode="json") for one in shown])
         return
-    table = _table("targets", ("target", "device", "up", "collected, UTC", "took", "series", "not mapped"), shown, more)
+    table = _table("targets", _TARGETS, shown, more)
     for one in shown:
         up = _text("yes" if one.up else f"no: {one.reason}")
         up.stylize("green" if one.up else "red")
-        cells = (_time(one.collected), f"{one.duration_s:.3f} s", f"{one.series:,}", f"{one.unmapped:,}")
+        cells = (
+            _time(one.collected),
+            f"{one.duration_s:.3f} s",
+            f"{one.series:,}",
+            f"{one.unmapped:,}",
+            f"{one.left_out:,}",
+        )
         table.add_row(_text(one.target), _text(one.device), up, *map(_text, cells))
     _console().print(table)
+
+
+def print_ledger(stages: Sequence[views.StageReport], jobs: Sequence[views.JobAccount], *, as_json: bool) -> None:
+    """What became of the samples of each process, and of each job's targets."""
+    if as_json:
+        found = {"stages": stages, "jobs": jobs}
+        _print_json({name: [one.model_dump(mode="json") for one in of_it] for name, of_it in found.items()})
+        return
+    table = _table("stages", ("stage", "received", "delivered", "twice", "held", "dropped", "missing"), stages, False)
+    for stage in stages:
+        table.add_row(
+            _text(f"{stage.stage} {stage.instance}"),
+            *_numbers(stage.samples_in, stage.samples_out, stage.deduplicated, stage.held),
+            _reasons(stage.dropped),
+            _missing(stage.balance),
+        )
+    of_jobs = _table("jobs", ("job", "targets", *_COUNTS, *_READ), jobs, False)
+    for job in jobs:
+        of_jobs.add_row(_text(job.job), *_numbers(job.targets), *_counts(job))
+    console = _console()
+    console.print(table)
+    console.print(of_jobs)
+
+
+def print_accounts(found: Iterable[views.TargetAccount], limit: int, *, as_json: bool) -> None:
+    shown, more = _first(found, limit)
+    if as_json:
+        _print_json([one.model_dump(mode="json") for one in shown])
+        return
+    table = _table("targets", ("target", "device", *_COUNTS, *_READ), shown, more)
+    for one in shown:
+        table.add_row(_text(one.target), _text(one.device), *_counts(one))
+    _console().print(table)
+
+
+def _counts(one: views.SampleCounts) -> list[Text]:
+    return [
+        *_numbers(one.received, one.delivered, one.held),
+        _reasons(one.dropped),
+        _missing(one.balance),
+        *_numbers(one.series, one.unmapped, one.left_out),
+    ]
+
+
+def _numbers(*counts: int) -> list[Text]:
+    return [Text(f"{count:,}") for count in counts]
+
+
+def _reasons(dropped: Mapping[str, int]) -> Text:
+    """A line for each reason, the one with most samples first."""
+    by_count = sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Text("\n").join(_text(f"{reason} {count:,}") for reason, count in by_count) if by_count else Text("0")
+
+
+def _missing(balance: int) -> Text:
+    return Text(f"{balance:,}", style="red" if balance else "green")
 
 
 def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -> None:

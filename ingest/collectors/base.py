@@ -3,11 +3,12 @@
 ``ingest/registry.py`` builds them, ``ingest/service.py`` runs them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from ingest.admission.device_pace import DevicePace
 from ingest.admission.line import Priority
 from ingest.admission.page_bytes import PageBytes
 from ingest.ledger import Ledger
@@ -49,7 +50,7 @@ class PollCollector(Protocol):
         """One collection that began at ``now_ns``, within the collector's own deadline.
 
         A target that fails gives a batch without samples that holds the reason (``DownReason``); it raises no error
-        but OutOfDescriptors: then nothing was requested.
+        but OutOfDescriptors and DeviceBusy: then nothing was requested.
         """
         ...
 
@@ -65,6 +66,29 @@ class MapsNames(Protocol):
     @property
     def unmapped(self) -> Collection[str]:
         """Names that it was sent and that nothing maps, a bounded number of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSeries:
+    """One series as its source names it, and what becomes of it.
+
+    canonical: the series of the catalogue that it feeds. reason: why there are none, in words; '' where there are.
+    left_out: that is on purpose.
+    """
+
+    name: str
+    canonical: tuple[str, ...] = ()
+    reason: str = ""
+    left_out: bool = False
+
+
+@runtime_checkable
+class ShowsMapping(Protocol):
+    """A collector that can say what it makes of each series of its target."""
+
+    def source_series(self) -> Iterable[SourceSeries]:
+        """Those that it was sent so far, in the source's order. Slow: for one target that somebody looks at."""
         ...
 
 
@@ -122,6 +146,7 @@ class CollectorContext:
 
     workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
     pages: those that wait for these threads.
+    pace: of the requests to one device.
     is_full: whether who pushes to us should wait, as little room is left before the bus.
     """
 
@@ -130,3 +155,4 @@ class CollectorContext:
     workers: Executor
     pages: PageBytes = field(default_factory=PageBytes)
     is_full: Callable[[], bool] = lambda: False
+    pace: DevicePace = field(default_factory=DevicePace)

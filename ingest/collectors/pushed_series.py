@@ -9,6 +9,7 @@ parts of sums.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ingest.collectors.exposition.relabel import relabel
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_sums import Sum
 from ingest.collectors.pushed_values import BAD, KNOWN, LEFT_OUT, REFUSED, Entries, Output, Pushed, Rules, Slots
-from ingest.ledger import DropReason
+from ingest.ledger import DropReason, Ledger
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
@@ -45,15 +46,32 @@ _REASONS = {
 
 @dataclass(slots=True)
 class Admitted:
-    """What became of a push. received = samples of the batches + dropped; unmapped: samples that no rule knows."""
+    """What became of a push. received = samples of the batches + dropped; unmapped: samples that no rule knows.
+
+    of_targets: of ``dropped``, by target and reason; not those of series that were refused or have no target.
+    """
 
     batches: list[SampleBatch]
     dropped: Counter[DropReason] = field(default_factory=Counter)
+    of_targets: Counter[tuple[str, DropReason]] = field(default_factory=Counter)
     unmapped: int = 0
 
     @property
     def received(self) -> int:
         return sum(map(len, self.batches)) + self.dropped.total()
+
+    def count(self, ledger: Ledger) -> None:
+        """All of it as received, and the drops as such: of each target, and what nobody's is."""
+        for batch in self.batches:
+            ledger.received(len(batch), batch.table.target)
+        rest = self.dropped.copy()
+        for (target, reason), count in self.of_targets.items():
+            ledger.received(count, target)
+            ledger.dropped(reason, count, target)
+            rest[reason] -= count
+        for reason, count in rest.items():
+            ledger.received(count)
+            ledger.dropped(reason, count)
 
 
 @dataclass(slots=True)
@@ -162,16 +180,17 @@ class PushedSeries:
         Columns of equal length: slots, -1 for a series that was refused; event times in nanoseconds; values in the
         source's unit, NaN for none, Prometheus' stale marker for the end of a series.
         """
-        counts = np.zeros(pushed_values.COUNTS + 1, np.int64)
+        counts = np.zeros(pushed_values.DROPPED + 1, np.int64)
         most = slots.size * self._entries_most
         out = Output.allocate(most, most if self._sums else 0)
         rules = Rules(self._sentinels, self._last_ns, *accepted(now_ns), now_ns)
         kept = pushed_values.admit(Pushed(slots, times_ns, values), self._slots, self._entries, rules, out, counts)
         admitted = Admitted([], unmapped=int(counts[pushed_values.UNMAPPED_AT]))
         admitted.dropped.update({reason: int(counts[at]) for at, reason in _REASONS.items() if counts[at]})
+        self._count_targets(out, int(counts[pushed_values.DROPPED]), admitted)
         rows, times_ns, values = out.rows[:kept], out.times_ns[:kept], out.values[:kept]
         if parts := int(counts[pushed_values.COUNTS]):
-            sums = self._add_up(out, parts, admitted.dropped)
+            sums = self._add_up(out, parts, admitted)
             columns = zip((rows, times_ns, values), sums, strict=True)
             rows, times_ns, values = (np.concatenate(pair) for pair in columns)
         admitted.batches = self._batches(rows, times_ns, values, now_ns)
@@ -223,7 +242,7 @@ class PushedSeries:
             return nobody, number, []
         identity = {k: v for k, v in after.items() if not k.startswith("__") and before.get(k) != v}
         address = next((after[name] for name in rule.device_from if after.get(name)), "")
-        device = identity.setdefault("device", address.rpartition(":")[0].strip("[]") or address)
+        device = identity.setdefault("device", _host_of(address))
         if not device:
             return nobody, number, []
         name = f"{self._name}/{address or device}"
@@ -274,7 +293,7 @@ class PushedSeries:
         return slot
 
     def _add_up(
-        self, out: Output, parts: int, dropped: Counter[DropReason]
+        self, out: Output, parts: int, admitted: Admitted
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """The sums that are complete with these parts."""
         found: list[tuple[int, int, float]] = []
@@ -282,16 +301,31 @@ class PushedSeries:
         for row, slot, time_ns, value in zip(*(column[:parts].tolist() for column in columns), strict=True):
             adding, entry = self._sums[row]
             complete, is_used = (adding.end(-1 - slot), True) if slot < 0 else adding.add(slot, time_ns, value)
-            dropped[DropReason.DUPLICATE] += not is_used
+            if not is_used:
+                self._count_drop(admitted, row, DropReason.DUPLICATE)
             for at_ns, total in complete:
                 if total != total:
-                    dropped[DropReason.NO_VALUE] += 1
+                    self._count_drop(admitted, row, DropReason.NO_VALUE)
                 elif not entry.low <= total <= entry.high or total == entry.saturated:
-                    dropped[DropReason.OUT_OF_BOUNDS] += 1
+                    self._count_drop(admitted, row, DropReason.OUT_OF_BOUNDS)
                 else:
                     found.append((row, at_ns, total))
         rows, times_ns, totals = list(zip(*found, strict=True)) or [(), (), ()]
         return np.array(rows, np.int64), np.array(times_ns, np.int64), np.array(totals, np.float64)
+
+    def _count_targets(self, out: Output, count: int, admitted: Admitted) -> None:
+        """The drops of a push that have a row, by target; ``dropped`` has them already."""
+        if not count:
+            return
+        places = self._number[out.dropped_rows[:count]] * pushed_values.COUNTS + out.dropped_at[:count]
+        names = list(self._numbers)
+        for place, samples in zip(*(each.tolist() for each in np.unique(places, return_counts=True)), strict=True):
+            number, at = divmod(place, pushed_values.COUNTS)
+            admitted.of_targets[names[number], _REASONS[at]] += samples
+
+    def _count_drop(self, admitted: Admitted, row: int, reason: DropReason) -> None:
+        admitted.dropped[reason] += 1
+        admitted.of_targets[self._target_of[row].name, reason] += 1
 
     def _batches(
         self, rows: NDArray[np.int64], times_ns: NDArray[np.int64], values: NDArray[np.float64], now_ns: int
@@ -351,6 +385,20 @@ class PushedSeries:
             self._number[row] = self._numbers.setdefault(target.name, len(self._numbers))
             target.rows[keys[old]] = row
         self._targets = {name: target for name, target in self._targets.items() if target.rows}
+
+
+def _host_of(address: str) -> str:
+    """What is before the last colon; all of an IPv6 address without a port.
+
+    >>> [_host_of(text) for text in ("node1:9400", "node1", "[fe80::1]:57400", "[fe80::1]", "fe80::1", "node1:a:b")]
+    ['node1', 'node1', 'fe80::1', 'fe80::1', 'fe80::1', 'node1:a']
+    """
+    bare = address.strip("[]")
+    try:
+        ip_address(bare)
+    except ValueError:
+        return address.rpartition(":")[0].strip("[]") or address
+    return bare
 
 
 def _of_source(labels: Mapping[str, str]) -> dict[str, str]:

@@ -10,7 +10,9 @@ from common.jit import compiled
 STALE = np.uint64(0x7FF0000000000002)  # Prometheus' mark for the end of a series: a NaN, not a sample
 PLAIN, CONSTANT = -1, -2  # in place of a bit
 KNOWN, REFUSED, BAD, LEFT_OUT = 0, 1, 2, 3  # kinds of slots
-UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT, COUNTS = range(9)
+UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT, COUNTS, DROPPED = range(
+    10
+)
 
 
 class Slots(NamedTuple):
@@ -42,7 +44,8 @@ class Pushed(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Receives the samples, and the parts of sums: row, time, value, and slot of a part."""
+    """Receives the samples, the parts of sums (row, time, value, and slot of a part), and row and reason of what is
+    dropped, where it has a row."""
 
     rows: NDArray[np.int64]
     times_ns: NDArray[np.int64]
@@ -51,6 +54,8 @@ class Output(NamedTuple):
     sum_times_ns: NDArray[np.int64]
     sum_values: NDArray[np.float64]
     sum_slots: NDArray[np.int64]
+    dropped_rows: NDArray[np.int64]
+    dropped_at: NDArray[np.int64]
 
     @classmethod
     def allocate(cls, samples: int, parts: int) -> "Output":
@@ -62,6 +67,8 @@ class Output(NamedTuple):
             np.empty(parts, np.int64),
             np.empty(parts),
             np.empty(parts, np.int64),
+            np.empty(samples, np.int64),
+            np.empty(samples, np.int64),
         )
 
 
@@ -88,10 +95,17 @@ def _value(raw: float, bit: int, scale: float) -> float:
 
 
 @compiled
+def _drop(out: Output, counts: NDArray[np.int64], row: int, at: int) -> None:
+    counts[at] += 1
+    out.dropped_rows[counts[DROPPED]], out.dropped_at[counts[DROPPED]] = row, at
+    counts[DROPPED] += 1
+
+
+@compiled
 def admit(pushed: Pushed, slots: Slots, entries: Entries, rules: Rules, out: Output, counts: NDArray[np.int64]) -> int:
     """Writes the samples of a push, and after the last one the parts of sums; returns how many samples.
 
-    counts: int64[COUNTS + 1], receives what was left out by reason, and last how many parts.
+    counts: int64[DROPPED + 1], receives what was left out by reason, then how many parts, and drops that have a row.
     """
     kept, parts = 0, 0
     stated = pushed.values.view(np.uint64)
@@ -116,7 +130,7 @@ def admit(pushed: Pushed, slots: Slots, entries: Entries, rules: Rules, out: Out
             if is_end and not adds:
                 continue
             if not is_end and (time_ns < rules.first_ns or time_ns > rules.end_ns):
-                counts[EVENT_TIME_AT] += 1
+                _drop(out, counts, row, EVENT_TIME_AT)
                 continue
             value = _value(raw, bit, entries.real[0, e])
             for s in range(entries.whole[3, e], entries.whole[4, e]):
@@ -127,12 +141,12 @@ def admit(pushed: Pushed, slots: Slots, entries: Entries, rules: Rules, out: Out
                 out.sum_values[parts], out.sum_slots[parts] = value, -1 - slot if is_end else slot
                 parts += 1
             elif value != value:
-                counts[NO_VALUE_AT] += 1
+                _drop(out, counts, row, NO_VALUE_AT)
             elif value < entries.real[1, e] or value > entries.real[2, e] or value == entries.real[3, e]:
-                counts[BOUNDS_AT] += 1
+                _drop(out, counts, row, BOUNDS_AT)
             elif time_ns <= rules.last_ns[row]:
                 if bit != CONSTANT:  # two series that say the same are no news
-                    counts[DUPLICATE_AT if time_ns == rules.last_ns[row] else ORDER_AT] += 1
+                    _drop(out, counts, row, DUPLICATE_AT if time_ns == rules.last_ns[row] else ORDER_AT)
             else:
                 rules.last_ns[row] = time_ns
                 out.rows[kept], out.times_ns[kept], out.values[kept] = row, time_ns, value

@@ -7,7 +7,7 @@ through the whole life of a spool: whoever finds the next record behind a damage
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bus.base import MESSAGE_BYTES_MAX, Message
 from bus.embedded.packing import Corrupt, pack, unpack
@@ -22,6 +22,7 @@ COUNT_MAX = 2**62
 """What no spool ever counts to; sums of two still fit into 64 bits."""
 # The number of a topic is part of the format: a topic of a new version gets a new one.
 _TOPICS = {1: topics.SAMPLES, 2: topics.TOPOLOGY, 3: topics.CHANGES}
+_TARGET = "spool.target"  # a header in the spool alone
 _NUMBERS = {topic: number for number, topic in _TOPICS.items()}
 
 
@@ -75,7 +76,10 @@ class Head:
 
 def encode_one(record: Outgoing, before: Amount, spooled_ns: int) -> bytes:
     """Head and message."""
-    body = pack((record.message,))
+    message = record.message
+    if record.target:
+        message = replace(message, headers={**message.headers, _TARGET: record.target.encode()})
+    body = pack((message,))
     counts = before.samples, before.batches, before.events
     rest = _HEAD.pack(0, len(body), _NUMBERS[record.topic], record.samples, *counts, spooled_ns)[4:]
     return b"".join((zlib.crc32(rest).to_bytes(4, "little"), rest, body))
@@ -99,4 +103,5 @@ def decode_body(head: Head, body: bytes) -> Outgoing | None:
         ((key, value, headers),) = unpack(body)
     except (Corrupt, ValueError):  # damaged, or not one message
         return None
-    return Outgoing(head.topic, Message(key, value, headers), head.samples)
+    target = headers.pop(_TARGET, b"").decode(errors="replace")
+    return Outgoing(head.topic, Message(key, value, headers), head.samples, target)

@@ -1,5 +1,6 @@
 """What the spool has done and holds, for the ledger, the stage's report and the metrics."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import structlog
@@ -16,7 +17,7 @@ from ingest.metrics import (
     SPOOLED_SECONDS,
 )
 from ingest.spool.record import Amount
-from ingest.spool.store import Losses
+from ingest.spool.store import Losses, LossesOfTargets
 
 log = structlog.get_logger("ingest")
 
@@ -49,10 +50,13 @@ def set_metrics(details: dict[str, float]) -> None:
     SPOOL_PROBLEMS.set(details["spool_unwritable"])
 
 
-def count_losses(losses: Losses, ledger: Ledger) -> None:
-    """What the spool has dropped."""
+def count_losses(losses: Losses, of_targets: LossesOfTargets, ledger: Ledger) -> None:
+    """What the spool has dropped. of_targets: samples of it by target."""
     for reason, amount in losses.items():
-        ledger.dropped(reason, amount.samples)
+        known = of_targets.get(reason, Counter[str]())
+        for target, samples in known.items():
+            ledger.dropped(reason, samples, target, queued=True)
+        ledger.dropped(reason, amount.samples - sum(known.values()))
         BATCHES_DROPPED.inc(amount.batches)
         RECORDS_DROPPED.labels(reason=reason).inc(amount.events)
         log.warning("the spool has dropped samples", reason=reason, samples=amount.samples)

@@ -243,7 +243,7 @@ class Spool:
     def _count(self, store: Store) -> None:
         """Brings ledger, counts and metrics up to what the thread has done."""
         self._holding = Holding(store.unread, store.used_bytes, store.oldest_ns)
-        count_losses(store.pop_losses(), self._ledger)
+        count_losses(store.pop_losses(), store.pop_losses_of_targets(), self._ledger)
         details = self.details()
         set_metrics(details)
         was, self._is_nearly_full = self._is_nearly_full, details["spool_fill"] >= _NEARLY_FULL

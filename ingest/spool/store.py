@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from common.units import to_ns
@@ -23,6 +24,8 @@ SETTING = "ingest.publish.spool.folder"
 _SEGMENT_BYTES_MAX = 16 << 20
 _SEGMENTS_MIN = 8  # the oldest is dropped as a whole: at most an eighth of what may wait
 Losses = dict[DropReason, Amount]
+LossesOfTargets = dict[DropReason, Counter[str]]
+"""Samples by target, as far as it is known whose they were."""
 
 
 class Store:
@@ -36,7 +39,9 @@ class Store:
         self._state = StateFile(folder, SETTING)
         self._published, self._read = Position(0, 0), Position(0, 0)
         self._published_amount = self._read_amount = Amount()
+        self._opened = Amount()
         self._losses: Losses = {}
+        self._of_targets: LossesOfTargets = {}
 
     @property
     def unread(self) -> Amount:
@@ -64,6 +69,7 @@ class Store:
             self._segments.load(state.written, state.position.segment)
             self._published, self._published_amount = state.position, state.published
             self._segments.delete_before(state.position.segment)
+        self._opened = self._segments.written
         # What is missing before the oldest segment is counted when that is read.
         self._read, self._read_amount = self._published, self._published_amount
         return state.counts if state else None
@@ -132,9 +138,10 @@ class Store:
         if record is None:
             self._lose(DropReason.SPOOL_DAMAGED, head.after)
         elif head.spooled_ns < now_ns - self._age_max_ns:
+            self._count_target(DropReason.SPOOL_EXPIRED, head, record)
             self._lose(DropReason.SPOOL_EXPIRED, head.after)
         else:
-            return [record]
+            return [record if self._is_own(head) else replace(record, target="")]
         return []
 
     def _lose(self, reason: DropReason, up_to: Amount) -> None:
@@ -143,6 +150,19 @@ class Store:
         if lost:
             self._losses[reason] = self._losses.get(reason, Amount()) + lost
             self._read_amount += lost
+
+    def _is_own(self, head: Head) -> bool:
+        """Whether this process has spooled it: its accounts do not know what others have received."""
+        return head.after.exceeds(self._opened)
+
+    def _count_target(self, reason: DropReason, head: Head, record: Outgoing) -> None:
+        if record.target and self._is_own(head):
+            self._of_targets.setdefault(reason, Counter())[record.target] += record.samples
+
+    def pop_losses_of_targets(self) -> LossesOfTargets:
+        """Of what ``pop_losses`` says, whose it was; nobody knows that of what is damaged."""
+        losses, self._of_targets = self._of_targets, {}
+        return losses
 
     def pop_losses(self) -> Losses:
         """What was dropped since the last call."""
@@ -157,8 +177,13 @@ class Store:
     def _drop_oldest(self, reason: DropReason) -> None:
         """What of it was read is somebody else's to count."""
         following = self._following(0)
+        oldest = self._segments[0]
+        unread = list(_records(oldest, self._read.offset if self._read.segment == oldest.number else 0))
         begin = Position(self._segments.pop_oldest().number + 1, 0)
         if self._read < begin:
+            for head, record, _ in unread:
+                if record is not None:
+                    self._count_target(reason, head, record)
             self._lose(reason, following)
             self._read, self._read_amount = begin, following
         if self._published < begin:

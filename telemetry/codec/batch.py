@@ -6,7 +6,7 @@ The samples' columns are ``value``, ``time_ns`` unless all times are the collect
 are those of the table in order, except a few that the head lists as absent.
 Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, which never changes.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it. So does the
-collection's count of unmapped series, unless it is 0.
+collection's counts of unmapped series and of those left out, unless they are 0.
 """
 
 import math
@@ -30,7 +30,7 @@ from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable, is_series_key
 
 DIGEST_HEADER = "table"
-UNMAPPED_HEADER = "unmapped"
+UNMAPPED_HEADER, LEFT_OUT_HEADER = "unmapped", "left_out"
 RAW_BYTES_MAX = 64 * 1024 * 1024
 SERIES_MAX = 1_000_000  # of one table: twenty times what a collector takes from one target by default
 _INT64_MAX = 2**63 - 1
@@ -74,6 +74,8 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
     headers = {DIGEST_HEADER: batch.table.digest}
     if collection.unmapped:
         headers[UNMAPPED_HEADER] = b"%d" % collection.unmapped
+    if collection.left_out:
+        headers[LEFT_OUT_HEADER] = b"%d" % collection.left_out
     return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), headers
 
 
@@ -106,8 +108,9 @@ class BatchDecoder:
         at_table = at_samples + n_samples
         try:
             collection, timed, absent = _decode_head(value[_PREFIX.size : at_samples])
-            if UNMAPPED_HEADER in headers:
-                collection = replace(collection, unmapped=_count(headers[UNMAPPED_HEADER]))
+            if UNMAPPED_HEADER in headers or LEFT_OUT_HEADER in headers:
+                unmapped, left_out = _count(headers, UNMAPPED_HEADER), _count(headers, LEFT_OUT_HEADER)
+                collection = replace(collection, unmapped=unmapped, left_out=left_out)
             table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
@@ -147,9 +150,10 @@ class BatchDecoder:
             del self._of_target[table.target]
 
 
-def _count(text: bytes) -> int:
+def _count(headers: dict[str, bytes], name: str) -> int:
+    text = headers.get(name, b"0")
     if not text.isdigit() or len(text) > _COUNT_BYTES:
-        raise ValueError(f"{UNMAPPED_HEADER}: expected a count")
+        raise ValueError(f"{name}: expected a count")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""What is collected from, what it is connected to, and the conservation ledger."""
+"""What is collected from, and what it is connected to."""
 
 import asyncio
 from dataclasses import asdict
@@ -84,12 +84,6 @@ async def list_refused_input(model: Model, page: Paging, query: Annotated[PageQu
         found, lambda each: (-each.at_ns, each.reason, " ".join(map(str, each.objects)), each.text, each.source), query
     )
     return [views.Refusal.model_validate(refusal) for refusal in newest_first]
-
-
-@router.get("/ledger", responses=shows())
-async def list_stage_reports(model: Model) -> list[views.StageReport]:
-    """Samples in, out and dropped of each process; ``balance`` is 0 when every sample is accounted for."""
-    return [views.StageReport.model_validate(report) for _, report in sorted([*model.stages.items()])]
 
 
 @router.get("/trust", responses=shows())

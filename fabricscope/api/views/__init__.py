@@ -5,10 +5,13 @@ from fabricscope.api.views.cluster import (
     DataQuality,
     Entity,
     Job,
+    JobAccount,
     NodeState,
     Refusal,
+    SampleCounts,
     StageReport,
     Target,
+    TargetAccount,
     TargetLoad,
 )
 from fabricscope.api.views.findings import Finding
@@ -34,6 +37,7 @@ __all__ = [
     "Finding",
     "Incident",
     "Job",
+    "JobAccount",
     "Member",
     "MemberKind",
     "Members",
@@ -43,8 +47,10 @@ __all__ = [
     "Refusal",
     "Replay",
     "ReplayState",
+    "SampleCounts",
     "StageReport",
     "Target",
+    "TargetAccount",
     "TargetLoad",
     "TimelineEntry",
 ]

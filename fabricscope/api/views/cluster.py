@@ -18,7 +18,8 @@ _STAGE, _INSTANCE = Field(examples=["analytics"]), Field(examples=["analytics-0"
 class Target(View):
     """The newest collection of one target. reason: why it is down. interval_s: since the collection before it.
 
-    series: of the catalogue. unmapped: others that the target has and that nothing maps.
+    series: of the catalogue. unmapped: others that the target has and that nothing maps. left_out: others that the
+    catalogue leaves out on purpose.
     """
 
     target: str = Field(examples=["dcgm/node1:9400"])
@@ -30,6 +31,7 @@ class Target(View):
     series: int = Field(examples=[620])
     interval_s: float = Field(examples=[10.0])
     unmapped: int = Field(examples=[12])
+    left_out: int = Field(examples=[40])
 
 
 class TargetLoad(View):
@@ -118,6 +120,39 @@ class StageReport(View):
     balance: int = Field(examples=[0])
     details: dict[str, float] = Field(examples=[{"lag_records": 4.0}])
     problem: str = Field(examples=[""])
+
+
+class SampleCounts(View):
+    """balance: received - delivered - held - sum(dropped): 0 when every sample is accounted for.
+
+    delivered: durable on the bus. held: on their way there. dropped: by reason. series, unmapped, left_out: how much is
+    read of what the newest collections hold, as of a target.
+    """
+
+    received: int = Field(examples=[6200])
+    delivered: int = Field(examples=[5578])
+    held: int = Field(examples=[620])
+    dropped: dict[str, int] = Field(examples=[{"no_value": 2}])
+    balance: int = Field(examples=[0])
+    series: int = Field(examples=[620])
+    unmapped: int = Field(examples=[12])
+    left_out: int = Field(examples=[40])
+
+
+class TargetAccount(SampleCounts):
+    """The samples of one target since ``since``, when its ingest process began, up to its newest collection, ``at``."""
+
+    target: str = Field(examples=["dcgm/node1:9400"])
+    device: str = Field(examples=["node1"])
+    since: Instant
+    at: Instant
+
+
+class JobAccount(SampleCounts):
+    """The sums of the ``targets`` of one job of the settings, by the first part of their names."""
+
+    job: str = Field(examples=["dcgm"])
+    targets: int = Field(examples=[64])
 
 
 class DataQuality(View):

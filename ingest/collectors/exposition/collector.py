@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from common.errors import BadInput, ConfigError, Unavailable
 from common.tls import TlsConfig, client_context
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
-from ingest.collectors.base import CollectorContext
+from ingest.collectors.base import CollectorContext, SourceSeries
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Mapper
@@ -22,10 +22,11 @@ from ingest.collectors.exposition.discovery import Target
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
-from telemetry.series import SeriesTable
+from telemetry.series import SeriesTable, series_key
 
 log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
+_TURN_SHARE = 0.5  # of the timeout: how long to wait for other targets of the device
 _OTHER_TYPES = ("text/html", "application/json", "application/xml")
 
 
@@ -38,7 +39,12 @@ class ExpositionCollector:
     def __init__(self, job: ScrapeConfig, target: Target, context: CollectorContext) -> None:
         source = job.catalogue_source()
         self._job, self._target, self._ledger, self._epoch_ns = job, target, context.ledger, context.clock()
-        self._workers, self._pages = context.workers, context.pages
+        self._workers, self._pages, self._pace, self._clock = (
+            context.workers,
+            context.pages,
+            context.pace,
+            context.clock,
+        )
         self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
         self._reader = BodyReader(
             target.name,
@@ -80,23 +86,39 @@ class ExpositionCollector:
     def unmapped(self) -> Set[str]:
         return self._mapper.unmapped
 
+    def source_series(self) -> Iterator[SourceSeries]:
+        """Of the last body."""
+        for line, entries in self._reader.series():
+            name = series_key(line.name, line.labels)
+            if entries:
+                yield SourceSeries(name, tuple(entry.key for entry in entries))
+            else:
+                reason = self._mapper.reason(line.name, line.labels)
+                yield SourceSeries(name, reason=reason, left_out=entries is None)
+
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:
             self._skips -= 1
             return self._down_batch(self._down, now_ns, 0.0)
-        started = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        deadline, device = started + self._job.timeout_s, self._target.device
+        if await self._pace.begin(device, started + _TURN_SHARE * self._job.timeout_s):
+            started, now_ns = loop.time(), self._clock()
         try:
-            return await self._collect(now_ns, started)
+            return await self._collect(now_ns, started, deadline)
         except OutOfDescriptors:
             raise
         except Exception as error:
-            return self._failed_by_bug(error, now_ns, asyncio.get_running_loop().time() - started)
+            return self._failed_by_bug(error, now_ns, loop.time() - started)
+        finally:
+            self._pace.end(device)
 
-    async def _collect(self, now_ns: int, started: float) -> SampleBatch:
-        """started: the loop's time."""
+    async def _collect(self, now_ns: int, started: float, deadline: float) -> SampleBatch:
+        """started, deadline: the loop's time."""
         loop = asyncio.get_running_loop()
         try:
-            response = await self._client.fetch(started + self._job.timeout_s)
+            response = await self._client.fetch(deadline)
             if (expires_s := self._client.certificate_expires_s) is not None:
                 CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
             with self._pages.holding(len(response.body)):
@@ -112,14 +134,21 @@ class ExpositionCollector:
         self._failures = 0
         self._table = found.table
         duration_s = loop.time() - started
-        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, unmapped=found.unmapped)
+        collection = Collection(
+            self._epoch_ns,
+            self._next_seq(),
+            now_ns,
+            duration_s,
+            unmapped=found.unmapped,
+            left_out=found.left_out,
+        )
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
 
     def _count(self, found: BodySamples) -> None:
-        self._ledger.received(found.received)
+        self._ledger.received(found.received, self.name)
         self._ledger.unmapped(found.unmapped)
         for reason, count in found.dropped.items():
-            self._ledger.dropped(reason, count)
+            self._ledger.dropped(reason, count, self.name)
 
     async def stop(self) -> None:
         await self._client.stop()

@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 import structlog
 from google.protobuf.internal import api_implementation
 
 from common.errors import ConfigError
-from ingest.collectors.base import Clock, Emit
+from ingest.collectors.base import Clock, Emit, SourceSeries
 from ingest.collectors.gnmi import metrics
 from ingest.collectors.gnmi.config import Config, TargetConfig
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
@@ -46,6 +46,7 @@ class GnmiCollector:
         self._links = links if links is not None else LinkTable()
         naming = Naming((config.source, "openconfig"))
         decoder = Decoder(self.name, target.device, naming, config.limits.series_max)
+        self._decoder = decoder
         self._updates = DeviceUpdates(config, self.name, target.device, decoder, ledger, self._links, clock)
         self._streams = [
             Stream(config, target, subscription, self._updates.deliver, self._stream_changed)
@@ -65,6 +66,10 @@ class GnmiCollector:
     @property
     def unmapped(self) -> Set[str]:
         return self._updates.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """Of all subscriptions."""
+        return self._decoder.source_series()
 
     @property
     def down(self) -> DownReason | None:

@@ -157,11 +157,18 @@ class DeviceUpdates:
     def _emit_decoded(self, decoded: Decoded, began_ns: int, duration_s: float, emit: Emit) -> None:
         self._count(decoded)
         allowed = self._updates.admit(decoded.values.size, began_ns)
-        self._ledger.dropped(DropReason.QUOTA, decoded.values.size - allowed)
+        self._ledger.dropped(DropReason.QUOTA, decoded.values.size - allowed, self._name)
         for start in range(0, allowed, _BATCH_ROWS):
             part = slice(start, min(start + _BATCH_ROWS, allowed))
-            unmapped = self._decoder.unmapped.count
-            collection = Collection(self._epoch_ns, self._next_seq(), began_ns, duration_s, unmapped=unmapped)
+            paths = self._decoder.unmapped
+            collection = Collection(
+                self._epoch_ns,
+                self._next_seq(),
+                began_ns,
+                duration_s,
+                unmapped=paths.count,
+                left_out=paths.count_left_out,
+            )
             columns = (decoded.times_ns[part], decoded.rows[part], decoded.values[part])
             emit(SampleBatch(decoded.table, collection, *columns))
         self._update_speeds(decoded)
@@ -176,9 +183,9 @@ class DeviceUpdates:
         if decoded.malformed:
             metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
         metrics.PATHS_REFUSED.labels(self._name).set(self._decoder.refused)
-        self._ledger.received(decoded.received)
+        self._ledger.received(decoded.received, self._name)
         for reason, n in decoded.drops.items():
-            self._ledger.dropped(reason, n)
+            self._ledger.dropped(reason, n, self._name)
 
     def _update_speeds(self, decoded: Decoded) -> None:
         """Passes the speeds that ports report to the links."""

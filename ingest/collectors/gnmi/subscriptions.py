@@ -1,10 +1,12 @@
 """The default subscriptions of each source, and the requests for them."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from common.units import to_ns
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
 from ingest.collectors.gnmi.paths.elements import parse_path
+from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2
 
 _SLOW_S = 60.0  # optics, temperatures: the platforms refresh them once a minute
@@ -112,9 +114,48 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
 
 
 def subscriptions_of(config: Config) -> tuple[SubscriptionConfig, ...]:
-    """The job's own, or its source's default set; those that send port names come first."""
+    """The job's own, or its source's default set; those that send port names come first.
+
+    A path without an interval of its own has the job's, but none shorter than the source takes to read again all that
+    the path covers, where the catalogue knows that: what comes more often is the same value again.
+    """
     found = config.subscriptions or DEFAULTS[config.source]
-    return tuple(sorted(found, key=lambda subscription: not subscription.names))
+    kept = [_not_too_often(subscription, config) for subscription in found]
+    return tuple(sorted(kept, key=lambda subscription: not subscription.names))
+
+
+def _not_too_often(subscription: SubscriptionConfig, config: Config) -> SubscriptionConfig:
+    paths = tuple(
+        path.model_copy(update={"interval_s": refresh})
+        if path.mode is Mode.SAMPLE
+        and path.interval_s is None
+        and (refresh := refresh_s(config.source, path.path)) > config.interval_s
+        else path
+        for path in subscription.paths
+    )
+    return subscription.model_copy(update={"paths": paths})
+
+
+@lru_cache(maxsize=1024)
+def refresh_s(source: Source, path: str) -> float:
+    """How often at most a source has something new below a path; 0 where the catalogue does not know it of all of it.
+
+    ConfigError for a malformed path.
+    """
+    steps = [elem.name for elem in parse_path(path).elem]
+    below = [
+        metric.refresh_s
+        for name in {source, Source.OPENCONFIG}
+        for metric, origin in origins_of(name)
+        if _covers(steps, [elem.name for elem in parse_path(origin.name).elem])
+    ]
+    return min(below, default=0.0)
+
+
+def _covers(steps: Sequence[str], name: Sequence[str]) -> bool:
+    """Whether a name of the catalogue is at or below a path; steps of SONiC hold wildcards, and names labels."""
+    same = (one == other or "*" in one or "{" in other for one, other in zip(steps, name, strict=False))
+    return len(steps) <= len(name) and all(same)
 
 
 def request_of(subscription: SubscriptionConfig, interval_s: float) -> gnmi_pb2.SubscribeRequest:

@@ -38,9 +38,7 @@ class TelegrafSeries:
         """Emits the samples of each device."""
         job, ledger = self._config.job_name, self._context.ledger
         admitted, dropped = await reading(self._read, messages)
-        ledger.received(admitted.received)
-        for reason, count in admitted.dropped.items():
-            ledger.dropped(reason, count)
+        admitted.count(ledger)
         for batch in admitted.batches:
             emit(batch)
         metrics.SAMPLES_UNMAPPED.labels(job).inc(admitted.unmapped)

@@ -133,9 +133,7 @@ class OtlpReceiver:
         metrics.RECEIVED_BYTES.labels(job).inc(size)
         metrics.POINTS_RECEIVED.labels(job).inc(decoded.points)
         metrics.SAMPLES_UNMAPPED.labels(job).inc(admitted.unmapped)
-        self._context.ledger.received(admitted.received)
-        for reason, n in admitted.dropped.items():
-            self._context.ledger.dropped(reason, n)
+        admitted.count(self._context.ledger)
 
     async def _refuse(
         self, context: Any, code: grpc.StatusCode, message: str, after_s: float | None = None

@@ -152,9 +152,7 @@ class RemoteWriteCollector:
             await asyncio.sleep(self._config.gather_s)
             self._arrived.clear()
             admitted = await decoding(self._reader.admit, self._context.clock())
-            ledger.received(admitted.received)
-            for reason, count in admitted.dropped.items():
-                ledger.dropped(reason, count)
+            admitted.count(ledger)
             for batch in admitted.batches:
                 emit(batch)
             metrics.SAMPLES_UNMAPPED.labels(self.name).inc(admitted.unmapped)

@@ -20,6 +20,7 @@ from ingest.collectors.gnmi.links import LinkTable
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.ledgers import assert_accounted
 from tests.servers.dialling import dial
 from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, as_json, message, microburst
 
@@ -57,7 +58,7 @@ async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         workers.shutdown()
-    assert ledger.samples_in == sum(map(len, emitted.batches)) + ledger.drops.total()
+    assert_accounted(ledger, emitted.batches)
 
 
 def counters(value: int, make: Any = message) -> bytes:

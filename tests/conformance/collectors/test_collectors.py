@@ -12,6 +12,7 @@ from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
 from tests.conformance.collectors.http_target import BODY, NOW_NS, Server, make
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.servers.answers import (
     Answer,
@@ -45,7 +46,7 @@ async def test_a_body_becomes_canonical_samples_at_the_time_of_its_collection(
     assert (batch.collection.epoch_ns, batch.collection.seq, batch.collection.collected_ns) == (7, 0, NOW_NS)
     assert (batch.table.target, batch.table.device) == (collector.name, "node1")
     assert set(batch.times_ns.tolist()) == {NOW_NS}
-    assert ledger.samples_in == len(batch) + ledger.drops.total()
+    assert_accounted(ledger, [batch])
 
 
 async def test_the_connection_is_kept_and_the_sequence_counts(server: Server, collector: ExpositionCollector) -> None:
@@ -144,7 +145,7 @@ async def test_a_real_node_exporter(node_exporter: str, ledger: Ledger) -> None:
         assert found['node_memory_total_bytes{device="node1"}'] == os.sysconf("SC_PHYS_PAGES") * os.sysconf(
             "SC_PAGE_SIZE"
         )
-    assert ledger.samples_in == sum(map(len, batches)) + ledger.drops.total()
+    assert_accounted(ledger, batches)
 
 
 # ---- what does not

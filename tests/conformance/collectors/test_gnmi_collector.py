@@ -26,6 +26,7 @@ from tests.conformance.collectors.gnmi_peer import (
     steady,
     steady_forever,
 )
+from tests.ledgers import assert_accounted
 
 
 def stalling(seen: list[str]) -> Behaviour:
@@ -49,7 +50,8 @@ async def test_samples_arrive_under_canonical_names() -> None:
         key = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
         await emitted.until(lambda: len(emitted.values().get(key, [])) >= 3)
         assert emitted.values()[key][:3] == [0.0, 1.0, 2.0]
-        assert ledger.samples_in == sum(len(batch) for batch in emitted.batches)
+        assert ledger.drops.total() == 0
+        assert_accounted(ledger, emitted.batches)
         assert [batch.collection.seq for batch in emitted.batches] == list(range(len(emitted.batches)))
         assert len({id(batch.table) for batch in emitted.batches}) == 1
         assert emitted.downs == []

@@ -23,6 +23,7 @@ from ingest.ledger import DropReason, Ledger
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted, response
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.servers.certificates import Certificates
 from tests.servers.dialling import dial
@@ -66,7 +67,7 @@ async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         workers.shutdown()
-    assert ledger.samples_in == sum(map(len, emitted.batches)) + ledger.drops.total()
+    assert_accounted(ledger, emitted.batches)
 
 
 def of_table(database: str, path: str, document: Any) -> bytes:

@@ -25,6 +25,7 @@ from ingest.ledger import Ledger
 from telemetry.gnmi.gnmi_pb2 import SubscribeResponse
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.servers.kafka import KafkaServer
 from tests.unit.ingest.kafka_topics.as_gnmic import as_json, as_proto, events, responses
@@ -99,7 +100,7 @@ class Topic:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             workers.shutdown()
-        assert ledger.samples_in == sum(map(len, emitted.batches)) + ledger.drops.total()
+        assert_accounted(ledger, emitted.batches)
 
     def counted(self, name: str, **labels: str) -> float:
         return REGISTRY.get_sample_value(f"{_METRIC}{name}", {"job": self.name, **labels}) or 0.0

@@ -73,12 +73,12 @@ def test_no_file_is_all_defaults():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("api:\n  prot: 1\n", "fabricscope.yaml:2:3: api.prot: unknown key"),
+        ("api:\n  prot: 1\n", "fabricscope.yaml:2:3: api.prot: unknown key, did you mean port?"),
         ("nonsense: 1\n", "fabricscope.yaml:1:1: nonsense: unknown key"),
-        ("global:\n  clutser: a\n", "fabricscope.yaml:2:3: global.clutser: unknown key"),
+        ("global:\n  clutser: a\n", "fabricscope.yaml:2:3: global.clutser: unknown key, did you mean cluster?"),
         (
             "scrape_configs:\n  - job_name: a\n    interval: 5s\n",
-            "fabricscope.yaml:3:5: scrape_configs.0.interval: unknown key",
+            "fabricscope.yaml:3:5: scrape_configs.0.interval: unknown key, did you mean scrape_interval?",
         ),
         (
             "api:\n  port: high\n",
@@ -134,7 +134,7 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
     ("variable", "value", "message"),
     [
         ("FABRICSCOPE__API__PORT", "high", "api.port: expected a whole number, found 'high'"),
-        ("FABRICSCOPE__API__PROT", "1", "api.prot: unknown key"),
+        ("FABRICSCOPE__API__PROT", "1", "api.prot: unknown key, did you mean port?"),
         ("FABRICSCOPE__API", "5", "api: expected keys with values, found 5"),
         ("FABRICSCOPE__API", "{port: high}", "api.port: expected a whole number, found 'high'"),
         ("FABRICSCOPE__API__PORT__X", "5", "api.port: expected keys with values, found 99"),

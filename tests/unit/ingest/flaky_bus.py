@@ -56,5 +56,5 @@ def batch(seq: int, rows: int = 10, device: str = "node1") -> SampleBatch:
 
 def feed(publisher: Publisher, ledger: Ledger, batches: Sequence[SampleBatch]) -> None:
     for each in batches:
-        ledger.received(len(each))
+        ledger.received(len(each), each.table.target)
         publisher.enqueue(each)

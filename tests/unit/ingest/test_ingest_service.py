@@ -13,9 +13,10 @@ from common.errors import ConfigError
 from ingest.config import IngestConfig
 from ingest.service import IngestService
 from telemetry import topics
+from telemetry.codec.account import account_of
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
-from telemetry.ledger import SERIES_REFUSED, StageReport
+from telemetry.ledger import SERIES_REFUSED, StageReport, TargetAccount
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TargetList, Topology, TopologyFact
 
@@ -57,6 +58,7 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     reader = bus.consume([topics.SAMPLES, topics.LEDGER], {})
     batches: list[SampleBatch] = []
     reports: list[StageReport] = []
+    accounts: dict[str, TargetAccount] = {}
     decoder = BatchDecoder()
 
     async def read() -> None:
@@ -66,6 +68,10 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
             else:
                 assert record.key.startswith(b"node")
                 batches.append(decoder.decode(record.value or b"", record.headers))
+                account = account_of(record.headers)
+                assert account is not None
+                assert account.balance == 0
+                accounts[batches[-1].table.target] = account
 
     async def enough() -> bool:
         await read()
@@ -98,6 +104,11 @@ async def test_targets_reach_the_bus_and_the_ledger_is_even(tmp_path: Path) -> N
     last = reports[-1]
     assert (last.held, last.samples_out) == (0, sum(map(len, batches)))
     assert last.dropped == {"no_value": len(up)}
+    of_target = accounts[f"gpu/{alive}"]
+    assert (of_target.received, of_target.dropped) == (last.samples_in, last.dropped)
+    assert of_target.delivered + of_target.held == last.samples_out
+    assert of_target.held >= len(up[-1]), "a record is on its way when its account is taken"
+    assert accounts["gpu/127.0.0.1:1"].received == 0
     assert (last.details["spooled_bytes"], last.details["spool_unwritable"]) == (0.0, 0.0)
 
 

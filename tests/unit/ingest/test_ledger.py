@@ -8,6 +8,7 @@ from prometheus_client import REGISTRY, Counter, Gauge, Histogram
 from ingest import metrics
 from ingest.collectors.gnmi import metrics as gnmi_metrics
 from ingest.ledger import STAGE, DropReason, Ledger
+from telemetry.ledger import TargetAccount
 
 
 def test_a_new_ledger_is_empty_and_balanced() -> None:
@@ -62,6 +63,61 @@ def test_the_reasons_of_a_report_are_sorted_so_that_equal_counts_give_equal_byte
     for reason in (DropReason.TOO_LARGE, DropReason.BAD_FORMAT, DropReason.QUOTA):
         ledger.dropped(reason, 1)
     assert list(ledger.report("i", 0, 0, {}).dropped) == ["bad_format", "quota", "too_large"]
+
+
+def test_a_target_has_an_account_of_its_own() -> None:
+    ledger = Ledger(5)
+    ledger.received(10, "a")
+    ledger.dropped(DropReason.NO_VALUE, 1, "a")
+    ledger.queued(9, "a")
+    ledger.received(3, "b")
+    ledger.published(4, "a")
+    ledger.dropped(DropReason.QUEUE_FULL, 2, "a", queued=True)
+    assert ledger.account("a") == TargetAccount(5, 10, 4, 3, {"no_value": 1, "queue_full": 2})
+    assert (ledger.account("a").balance, ledger.account("b").balance, ledger.unaccounted) == (0, 3, 3)
+    assert ledger.account("never seen") == TargetAccount(5)
+    ledger.forget("b")
+    assert (ledger.unaccounted, ledger.samples_in) == (0, 13)
+    ledger.published(1, "b")
+    assert ledger.account("b") == TargetAccount(5), "what was still queued counts in the totals alone"
+
+
+def test_targets_beyond_the_bound_count_in_the_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.ledger.ACCOUNTS_MAX", 1)
+    ledger = Ledger(0)
+    for target in ("a", "b"):
+        ledger.received(2, target)
+        ledger.dropped(DropReason.QUOTA, 1, target)
+        ledger.queued(1, target)
+        ledger.published(1, target)
+    assert (ledger.samples_in, ledger.samples_out, ledger.drops.total()) == (4, 2, 2)
+    assert (ledger.account("a").received, ledger.account("b").received) == (2, 0)
+
+
+def test_metrics_by_target_are_bounded_and_end_with_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.target_metrics.TARGETS_MAX", 1)
+    ledger, others = Ledger(0), value("target_samples_received_total", target="")
+    for target in ("job/first", "job/second"):
+        ledger.received(5, target)
+        ledger.dropped(DropReason.QUOTA, 2, target)
+        ledger.queued(3, target)
+        ledger.published(3, target)
+    ledger.update_metrics()
+    ledger.received(1, "job/first")
+    ledger.update_metrics()
+    assert value("target_samples_received_total", target="job/first") == 6
+    assert value("target_samples_published_total", target="job/first") == 3
+    assert value("target_samples_dropped_total", target="job/first", reason="quota") == 2
+    assert value("target_samples_received_total", target="") - others == 5
+    assert value("unaccounted_samples") == 1  # the last one was neither queued nor dropped
+    ledger.forget("job/first")
+    assert (
+        REGISTRY.get_sample_value("fabricscope_ingest_target_samples_received_total", {"target": "job/first"}) is None
+    )
+    ledger.received(4, "job/third")
+    ledger.update_metrics()
+    assert value("target_samples_received_total", target="job/third") == 4, "it has the place that is free"
+    ledger.forget("job/third")
 
 
 def value(name: str, **labels: str) -> float:

@@ -42,6 +42,7 @@ async def test_batches_queued_while_the_bus_is_unavailable_are_published_later(l
     await until(lambda: bus.refused > 0)
     feed(publisher, ledger, [batch(seq) for seq in range(5, 8)])
     assert ledger.report("i", 0, publisher.queued, {}).balance == 0
+    assert (ledger.unaccounted, ledger.account("job/a:1").held) == (0, publisher.queued)
     bus.unavailable = False
     await until(lambda: ledger.samples_out == 80)
     assert bus.sequences() == list(range(8))
@@ -72,6 +73,7 @@ async def test_a_full_queue_drops_the_oldest_and_counts_it(ledger: Ledger) -> No
     feed(publisher, ledger, [batch(seq) for seq in range(10)])
     assert ledger.drops == {DropReason.QUEUE_FULL: 70}
     assert ledger.report("i", 0, publisher.queued, {}).balance == 0
+    assert (ledger.unaccounted, ledger.account("job/a:1").held) == (0, publisher.queued)
     await publisher.start()
     await until(lambda: ledger.samples_out == 30)
     assert bus.sequences() == [7, 8, 9]
@@ -86,6 +88,7 @@ async def test_a_batch_above_the_bus_limit_is_dropped_and_counted(ledger: Ledger
     await until(lambda: ledger.samples_out == 10)
     assert ledger.drops == {DropReason.TOO_LARGE: 700_000}
     assert ledger.report("i", 0, publisher.queued, {}).balance == 0
+    assert (ledger.unaccounted, ledger.account("job/a:1").held) == (0, publisher.queued)
     await publisher.stop()
 
 

@@ -22,6 +22,7 @@ from ingest.spool.state_file import Position, State, StateFile
 from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record
+from telemetry.ledger import TargetAccount
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.ingest.flaky_bus import FlakyBus, batch, feed
 from tests.waiting import until
@@ -45,7 +46,12 @@ class Process:
 
     @property
     def balance(self) -> int:
-        return self.ledger.report("i", 0, self.publisher.queued, {}).balance
+        """Of the process, and of the account of its target."""
+        return abs(self.ledger.report("i", 0, self.publisher.queued, {}).balance) + self.ledger.unaccounted
+
+    @property
+    def account(self) -> TargetAccount:
+        return self.ledger.account("job/a:1")
 
     def on_disk(self) -> int:
         """Samples that wait on the disk, by its own account."""
@@ -81,7 +87,7 @@ async def test_what_the_bus_does_not_take_goes_to_the_disk_and_comes_back_in_ord
     process.now_ns += 60 * NS_PER_S
     details = process.publisher.details()
     assert (details["spooled_samples"], details["spooled_seconds"], details["spool_unwritable"]) == (20, 60, 0)
-    assert (process.balance, process.publisher.queued) == (0, 50)
+    assert (process.balance, process.publisher.queued, process.account.held) == (0, 50, 50)
     process.bus.unavailable = False
     process.feed(5)
     await until(lambda: process.ledger.samples_out == 60)
@@ -181,6 +187,7 @@ async def test_the_next_process_publishes_what_a_killed_one_has_spooled(tmp_path
     await until(lambda: second.ledger.samples_out == 50)
     assert second.bus.sequences() == [0, 1, 2, 3, 4]
     assert (second.ledger.drops, second.balance) == ({}, 0)
+    assert second.account == TargetAccount(7, 10, 10, 0), "it has not received what the first one spooled"
     await second.publisher.stop()
 
 
@@ -358,6 +365,7 @@ async def test_what_waits_for_too_long_is_dropped_with_a_reason(tmp_path: Path) 
     await until(lambda: process.ledger.samples_out == 20)
     assert process.bus.sequences() == [0, 2]  # the first was under way
     assert (process.ledger.drops, process.balance) == ({DropReason.SPOOL_EXPIRED: 10}, 0)
+    assert process.account == TargetAccount(7, 30, 20, 0, {"spool_expired": 10})
     await process.publisher.stop()
 
 
@@ -377,6 +385,7 @@ async def test_a_full_spool_drops_the_oldest_with_a_reason(tmp_path: Path) -> No
     assert dropped > 3
     assert process.bus.sequences() == [0, *range(dropped + 1, 16)]  # the first was under way
     assert process.balance == 0
+    assert process.account == TargetAccount(7, 16 * rows, (16 - dropped) * rows, 0, {"spool_full": dropped * rows})
     await process.publisher.stop()
 
 

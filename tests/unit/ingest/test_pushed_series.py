@@ -10,9 +10,11 @@ from ingest.collectors.exposition.decode.line import parse_line
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import FORGET_NS, Admitted, PushedSeries
-from ingest.ledger import DropReason
+from ingest.ledger import DropReason, Ledger
 from telemetry.catalogue import origins_of, sources
+from telemetry.ledger import TargetAccount
 from telemetry.samples import DownReason
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 
 NOW_NS = 1_780_000_000_000_000_000
@@ -300,3 +302,47 @@ def test_a_silent_target_is_told_each_time_and_forgotten_after_an_hour():
     assert series.silent(NOW_NS + FORGET_NS + S, 60 * S) == []
     (after,) = push(series, (slot, 3700, 41.0), now_ns=NOW_NS + 3700 * S).batches
     assert after.collection.seq == 3
+
+
+def test_what_is_dropped_is_counted_for_its_target():
+    series = pushed(series_max=3)
+    first, second = (series.add(TEMP, gpu(1, f"node{number}:9400")) for number in (1, 2))
+    bad = series.add_bad()
+    ledger = Ledger(0)
+    admitted = push(
+        series,
+        *((first, 0, 30.0), (first, 0, 30.0), (first, -9000, 30.0)),
+        *((second, 0, 30.0), (second, 1, np.nan), (second, 2, 1e9)),
+        *((bad, 0, 1.0), (-1, 0, 1.0)),
+    )
+    admitted.count(ledger)
+    assert ledger.account("prom/node1:9400") == TargetAccount(0, 3, dropped={"duplicate": 1, "event_time": 1}, held=0)
+    found = ledger.account("prom/node2:9400")
+    assert (found.received, found.dropped) == (3, {"no_value": 1, "out_of_bounds": 1})
+    assert_accounted(ledger, admitted.batches, nobodys=2)
+
+
+def test_a_sum_without_a_part_is_a_drop_of_its_target():
+    series, ledger = pushed(PushedRule(source="node_exporter")), Ledger(0)
+    labels = {"job": "node", "instance": "n1:9100"}
+    slots = [series.add(READS, {**labels, "export": export}) for export in ("a:/x", "b:/y")]
+    for values in ((1.0, np.nan), (2.0, 3.0)):
+        push(series, *((slot, 0, value) for slot, value in zip(slots, values, strict=True))).count(ledger)
+    assert ledger.drops.total() > 0
+    assert sum(ledger.account("prom/n1:9100").dropped.values()) == ledger.drops.total()
+
+
+@pytest.mark.parametrize(
+    ("instance", "device"),
+    [
+        ("[fe80::1]:57400", "fe80::1"),
+        ("fe80::1", "fe80::1"),
+        ("[2001:db8::2]", "2001:db8::2"),
+        ("10.0.0.1:9400", "10.0.0.1"),
+        ("10.0.0.1", "10.0.0.1"),
+    ],
+)
+def test_a_device_that_is_an_address_is_all_of_it_and_no_port(instance, device):
+    series = pushed()
+    (batch,) = push(series, (series.add(TEMP, gpu(1, instance)), 0, 30.0)).batches
+    assert (batch.table.device, batch.table.target) == (device, f"prom/{instance}")

@@ -9,7 +9,7 @@ import pytest
 from ingest.admission.gate import Gate
 from ingest.admission.limit import CollectionLimit
 from ingest.admission.line import Priority
-from ingest.admission.reasons import OutOfDescriptors, SkipReason
+from ingest.admission.reasons import DeviceBusy, OutOfDescriptors, SkipReason
 from ingest.collectors.base import CollectorOutput
 from ingest.collectors.exposition.collector import down_batch
 from ingest.config import SchedulerConfig
@@ -228,19 +228,22 @@ async def test_while_nothing_is_admitted_targets_wait_and_those_of_high_priority
     await scheduler.stop()
 
 
-async def test_a_target_for_which_no_descriptor_is_left_is_neither_down_nor_reported(
-    scheduler: Scheduler, emitted: Emitted
+@pytest.mark.parametrize(
+    ("error", "reason"), [(OutOfDescriptors, SkipReason.DESCRIPTORS), (DeviceBusy, SkipReason.DEVICE)]
+)
+async def test_a_target_for_which_there_is_no_descriptor_or_turn_is_neither_down_nor_reported(
+    scheduler: Scheduler, emitted: Emitted, error: type[Exception], reason: SkipReason
 ) -> None:
     target = Target("a")
     scheduler.add(target)
     await until(lambda: scheduler.targets_up == 1)
 
     async def collect(now_ns: int) -> CollectorOutput:
-        raise OutOfDescriptors
+        raise error
 
     target.collect = collect  # type: ignore[method-assign]
     before = len(emitted)
-    await until(lambda: scheduler.skipped[SkipReason.DESCRIPTORS] >= 2)
+    await until(lambda: scheduler.skipped[reason] >= 2)
     assert scheduler.targets_up == 1
     assert len(emitted) == before
 

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from common.errors import BadInput
 from telemetry.codec.batch import (
     DIGEST_HEADER,
+    LEFT_OUT_HEADER,
     RAW_BYTES_MAX,
     SERIES_MAX,
     UNMAPPED_HEADER,
@@ -88,6 +89,14 @@ def test_the_count_of_unmapped_series_is_a_header_that_readers_of_before_pass_ov
     assert (value, headers[UNMAPPED_HEADER]) == (encode_batch(given)[0], b"17")
     assert BatchDecoder().decode(value, headers).collection.unmapped == 17
     assert UNMAPPED_HEADER not in encode_batch(given)[1]
+
+
+def test_so_is_the_count_of_series_that_are_left_out() -> None:
+    given = batch()
+    value, headers = encode_batch(replace(given, collection=replace(given.collection, left_out=18)))
+    assert (value, headers[LEFT_OUT_HEADER]) == (encode_batch(given)[0], b"18")
+    found = BatchDecoder().decode(value, headers).collection
+    assert (found.unmapped, found.left_out) == (0, 18)
 
 
 @pytest.mark.parametrize("count", [b"", b"-1", b"1.5", b"9" * 11, b"\xff"])

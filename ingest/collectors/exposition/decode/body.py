@@ -5,7 +5,7 @@ Pure: state and body in, samples out. The first step costs a few microseconds, t
 """
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -48,7 +48,7 @@ _LINE_BYTES_MAX = LINE_BYTES_MAX - 2 * TOKEN_BYTES_MAX - EXEMPLAR_BYTES_MAX
 class BodySamples:
     """The samples of one body: columns as in SampleBatch, and what was dropped. received = samples + dropped.
 
-    unmapped: lines with a sample of a series that nothing maps.
+    unmapped: lines with a sample of a series that nothing maps. left_out: of one that is left out on purpose.
     """
 
     table: SeriesTable
@@ -56,6 +56,7 @@ class BodySamples:
     series: NDArray[np.uint32]
     values: NDArray[np.float64]
     unmapped: int
+    left_out: int
     dropped: dict[DropReason, int] = field(default_factory=dict)
 
     @property
@@ -100,6 +101,11 @@ class BodyReader:
         self._entries: list[tuple[Entry, ...] | None] = []
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
+
+    def series(self) -> Iterator[tuple[Line, tuple[Entry, ...] | None]]:
+        """Each series that was seen, parsed, with what it feeds: () for nothing, None where it is left out."""
+        for text, entries in zip(self._known, self._entries, strict=True):
+            yield _parse(b"", 0, text + b" 0", openmetrics=False), entries
 
     def read_known(
         self, body: bytes, now_ns: int, *, openmetrics: bool = False, exemplars_max: int = EXEMPLARS_CHEAP
@@ -221,14 +227,14 @@ class BodyReader:
         if layout.time is None:
             times_ns = np.empty(kept, dtype=np.int64)
             times_ns.fill(now_ns)
-            return BodySamples(layout.table, times_ns, series, values, layout.unmapped, dropped)
+            return BodySamples(layout.table, times_ns, series, values, layout.unmapped, layout.left_out, dropped)
         times_ns = _times(tokens, layout.time[series], layout.template.exemplars, now_ns)
         first_ns, last_ns = accepted(now_ns)
         bad = (times_ns < first_ns) | (times_ns > last_ns)
         if bad.any():
             dropped[DropReason.EVENT_TIME] = int(bad.sum())
             times_ns, series, values = times_ns[~bad], series[~bad], values[~bad]
-        return BodySamples(layout.table, times_ns, series, values, layout.unmapped, dropped)
+        return BodySamples(layout.table, times_ns, series, values, layout.unmapped, layout.left_out, dropped)
 
 
 def _tokens(body: bytes, spans: Spans) -> Floats:

@@ -21,6 +21,7 @@ class Layout:
     duplicates: series of the body that an earlier one of the same canonical name displaced, and parts of sums that it
                 has twice.
     unmapped:   lines of the body that are no part of a canonical series, but for those left out on purpose.
+    left_out:   these.
     """
 
     template: BodyTemplate
@@ -31,6 +32,7 @@ class Layout:
     time: Ints | None
     duplicates: int
     unmapped: int
+    left_out: int
 
 
 def build_layout(
@@ -51,10 +53,11 @@ def build_layout(
     parts: list[list[tuple[int, Entry]]] = []
     times: list[int] = []
     added: set[tuple[str, str]] = set()
-    duplicates = unmapped = kept = 0
+    duplicates = unmapped = left_out = kept = 0
     for series, token, timed in zip(spans.series.tolist(), value_token.tolist(), has_time.tolist(), strict=True):
         found = entries[series]
         unmapped += found == ()
+        left_out += found is None
         for entry in found or ():
             if entry.kept and entry.key not in rows:
                 if kept == kept_max:
@@ -84,4 +87,5 @@ def build_layout(
         time=np.array(times, dtype=np.int64) if has_time.any() else None,
         duplicates=duplicates,
         unmapped=unmapped,
+        left_out=left_out,
     )

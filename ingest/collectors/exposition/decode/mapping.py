@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
-from ingest.collectors.left_out import left_out
+from ingest.collectors.left_out import left_out, why_left_out
 from ingest.collectors.name_index import NameIndex
 from telemetry.catalogue import Kind, Metric, Origin, Source, metrics
 from telemetry.catalogue.own import is_written
@@ -84,7 +84,7 @@ class Mapper:
         self._identity, self._keep = dict(identity), keep
         self._parts = {label: re.compile(pattern) for label, pattern in source.parts.items()}
         self.unmapped: set[str] = set()
-        self._left_out = left_out(source.ignored)
+        self._ignored, self._left_out = source.ignored, left_out(source.ignored)
         self._rules = _index(source, tuple(origins))
         self._extra = [(label, _pieces(text)) for label, text in source.extra.items() if label not in identity]
         self._speaks_for = tuple(map(_pieces, source.labels.get("device", ())))
@@ -107,6 +107,17 @@ class Mapper:
         if self._keep:
             return self._kept(name, labels)
         return None if on_purpose else []
+
+    def reason(self, name: str, labels: Mapping[str, str]) -> str:
+        """Why ``map`` gives no series for this one, in words."""
+        why = why_left_out(self._ignored, name)
+        if why is not None:
+            return f"left out: {why}"
+        known = [rule for rule in self._rules.candidates(name) if rule.name is None or rule.name.fullmatch(name)]
+        if not known:
+            return "nothing maps this name"
+        metrics = ", ".join(sorted({rule.metric.name for rule in known}))
+        return f"its labels are not those of {metrics}"
 
     def _kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The series itself; not where its name means something else, or where stores of before could not hold it."""

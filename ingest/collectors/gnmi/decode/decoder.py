@@ -3,7 +3,7 @@
 Known numeric paths never reach Python (``scan_messages``). What does: new paths, texts, JSON, deletes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import orjson
@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from common.wire.hashed_bytes import UNKNOWN
+from ingest.collectors.base import SourceSeries
 from ingest.collectors.gnmi.decode import columns, json_scan, scan
 from ingest.collectors.gnmi.decode.columns import Chunk, split_updates
 from ingest.collectors.gnmi.decode.decode_buffer import DecodeBuffer, Decoded
@@ -19,12 +20,13 @@ from ingest.collectors.gnmi.decode.json_template import JsonTemplates, LeafValue
 from ingest.collectors.gnmi.decode.scan import Scanned, Stop, ValueKind, scan_messages
 from ingest.collectors.gnmi.decode.slots import PathSlots
 from ingest.collectors.gnmi.decode.values import fast_number, is_absent, scalar_of, scalar_of_update, state
-from ingest.collectors.gnmi.paths.elements import Elements, below, elements_of
+from ingest.collectors.gnmi.paths.elements import Elements, below, elements_of, text_of
 from ingest.collectors.gnmi.paths.metadata import MetadataKind, MetadataPath, MetadataUpdate
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.resolve import Resolved, Resolver
 from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf, SeriesRows
 from ingest.collectors.gnmi.paths.unmapped import UnmappedPaths
+from ingest.collectors.left_out import why_left_out
 from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.series import SeriesTable
@@ -57,6 +59,18 @@ class Decoder:
     def refused(self) -> int:
         """Paths and series above the limits, and entries of ports without a known name."""
         return self._rows.refused + self._flattener.refused + self._slots.refused + self._resolver.unnamed
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """What became of each path so far; paths that nothing maps are without the objects that they are of."""
+        for key, leaf in self._rows.leaves():
+            yield SourceSeries(text_of(leaf.raw), (key,))
+        for path in self._metadata_paths:
+            yield SourceSeries(text_of(path.raw), reason=f"a fact, not a series: {path.kind}", left_out=True)
+        for name in sorted(self.unmapped.names):
+            yield SourceSeries(name, reason="nothing maps this path")
+        for name in sorted(self.unmapped.names_left_out):
+            why = why_left_out(self._resolver.naming.ignored, name)
+            yield SourceSeries(name, reason=f"left out: {why}", left_out=True)
 
     def decode(self, messages: Sequence[bytes], now_ns: int) -> Decoded:
         """Serialised SubscribeResponses in the order of their arrival."""

@@ -69,6 +69,15 @@ def parse_path(text: str) -> gnmi_pb2.Path:
     return path
 
 
+def text_of(path: Elements) -> str:
+    """A path as people write it.
+
+    >>> text_of((("interface", (("name", "Ethernet1"),)), ("state", ())))
+    '/interface[name=Ethernet1]/state'
+    """
+    return "".join(f"/{name}" + "".join(f"[{key}={value}]" for key, value in keys) for name, keys in path)
+
+
 def below(path: Sequence[Element], root: Sequence[Element]) -> bool:
     """Whether ``path`` is ``root`` or below it; ``*`` and absent keys of the root match anything."""
     if len(path) < len(root):

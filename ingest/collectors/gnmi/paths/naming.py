@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ingest.collectors.gnmi.paths.elements import Element, Elements, parse_path
 from ingest.collectors.gnmi.paths.pattern import PathPattern
-from ingest.collectors.left_out import left_out_by
+from ingest.collectors.left_out import ignored_by, left_out_by
 from ingest.collectors.name_index import NameIndex
 from telemetry.catalogue import Metric, Origin, origins_of
 
@@ -35,12 +35,12 @@ class Naming:
     """All that targets of some sources can report.
 
     key_names: the keys of each list by the list's name; they identify the entries of a JSON list.
-    left_out: paths, without the objects that they are of, that these sources' files leave out on purpose.
+    left_out: paths, without the objects that they are of, that these sources' files leave out on purpose. ignored: why.
     """
 
     def __init__(self, sources: Iterable[str]) -> None:
         sources = tuple(sources)
-        self.left_out = left_out_by(sources)
+        self.left_out, self.ignored = left_out_by(sources), ignored_by(sources)
         self._by_last_step = NameIndex[tuple[PathPattern, Metric, Origin]]()
         self.key_names: dict[str, set[str]] = {name: set(keys) for name, keys in _LIST_KEYS.items()}
         for source in sources:

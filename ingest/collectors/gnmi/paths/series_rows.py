@@ -1,6 +1,6 @@
 """The series of one target as rows: a row begins with the first value and ends with a delete."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
@@ -75,6 +75,13 @@ class SeriesRows:
         leaf.row = row
         self._leaves.setdefault(row, []).append(leaf)
         return True
+
+    def leaves(self) -> Iterator[tuple[str, Leaf]]:
+        """The paths that are series, each with the key of its series."""
+        keys = list(self._rows)
+        for row, leaves in self._leaves.items():
+            for leaf in leaves:
+                yield keys[row], leaf
 
     def end(self, root: Elements) -> None:
         """Marks the series below a deleted path; ``purge`` removes them unless a value comes first."""

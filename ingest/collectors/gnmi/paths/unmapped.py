@@ -11,12 +11,13 @@ NAMES_MAX = 10_000
 class UnmappedPaths:
     """names: of the paths, without the objects that they are of, up to ``NAMES_MAX``. count: the paths themselves.
 
-    left_out: those that the catalogue leaves out on purpose, by name; they are counted apart.
+    left_out: those that the catalogue leaves out on purpose, by name; they are counted apart, names_left_out.
     """
 
     def __init__(self, left_out: re.Pattern[str]) -> None:
         self._left_out = left_out
         self.names: set[str] = set()
+        self.names_left_out: set[str] = set()
         self.count = 0
         self.count_left_out = 0
 
@@ -25,6 +26,8 @@ class UnmappedPaths:
         name = _name(raw)
         if self._left_out.match(name):
             self.count_left_out += 1
+            if len(self.names_left_out) < NAMES_MAX:
+                self.names_left_out.add(name)
             return
         self.count += 1
         if len(self.names) < NAMES_MAX:

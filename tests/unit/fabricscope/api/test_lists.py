@@ -13,14 +13,19 @@ from starlette.datastructures import MutableHeaders, QueryParams
 from bus.base import Record
 from fabricscope.api.instants import rfc3339
 from fabricscope.api.paging import PageQuery, Pager
-from fabricscope.api.read_model import TargetStatus
+from fabricscope.api.read_model import ReadModel, TargetStatus
+from fabricscope.api.routes.ledger import (
+    AccountFilter,
+    list_job_accounts,
+    list_stage_reports,
+    list_target_accounts,
+)
 from fabricscope.api.routes.starvation import By, LossFilter, sum_starvation
 from fabricscope.api.routes.stream import INCIDENTS_SHOWN, Pictures, _events, noc_content
 from fabricscope.api.routes.targets import (
     TargetFilter,
     count_series_states,
     list_refused_input,
-    list_stage_reports,
     list_targets,
     list_top_targets,
     list_topology,
@@ -31,7 +36,7 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import encode_record
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentState
-from telemetry.ledger import StageReport
+from telemetry.ledger import StageReport, TargetAccount
 from telemetry.objects import ObjectKind, ObjectRef
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
@@ -111,6 +116,61 @@ async def test_targets_that_cost_most_are_listed_first(model):
     found = [(one.target, one.series, one.series_refused) for one in await list_top_targets(model)]
     assert found == [("never seen", 0, 7), ("a", 10, 5), ("b", 30, 0)]
     assert [one.target for one in await list_top_targets(model, limit=1)] == ["never seen"]
+
+
+def counted(model: ReadModel) -> None:
+    """Of two jobs: one that lost most, one that lost nothing, one that does not add up, and one of a release before."""
+    accounts = {
+        "gpu/a": TargetAccount(NS, 10, 10, 0),
+        "gpu/b": TargetAccount(NS, 30, 10, 0, {"no_value": 15, "quota": 5}),
+        "node/c": TargetAccount(NS, 10, 7, 2),
+    }
+    model.targets = {name: replace(target(name, True), unmapped=3, left_out=4) for name in (*accounts, "node/d")}
+    model.accounts = accounts
+
+
+async def test_accounts_that_do_not_add_up_and_those_that_lost_most_are_listed_first(model):
+    counted(model)
+    listed = await list_target_accounts(model, pager(), AccountFilter())
+    assert [(one.target, one.balance) for one in listed] == [("node/c", 1), ("gpu/b", 0), ("gpu/a", 0)]
+    assert listed[1].model_dump() == {
+        "target": "gpu/b",
+        "device": "node1",
+        "since": "1970-01-01T00:00:01Z",
+        "at": "1970-01-01T00:00:00.000000001Z",
+        "received": 30,
+        "delivered": 10,
+        "held": 0,
+        "dropped": {"no_value": 15, "quota": 5},
+        "balance": 0,
+        "series": 100,
+        "unmapped": 3,
+        "left_out": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("chosen", "names"),
+    [
+        (AccountFilter(job="gpu"), ["gpu/b", "gpu/a"]),
+        (AccountFilter(device="node2"), []),
+        (AccountFilter(dropped=True), ["gpu/b"]),
+        (AccountFilter(balanced=False), ["node/c"]),
+        (AccountFilter(balanced=True, dropped=False), ["gpu/a"]),
+        (AccountFilter(limit=2), ["node/c", "gpu/b"]),
+    ],
+)
+async def test_accounts_by_job_device_drops_and_balance(model, chosen, names):
+    counted(model)
+    assert [one.target for one in await list_target_accounts(model, pager(), chosen)] == names
+
+
+async def test_the_accounts_of_a_job_s_targets_add_up(model):
+    counted(model)
+    gpu, node = await list_job_accounts(model)
+    assert (gpu.job, gpu.targets, gpu.received, gpu.delivered, gpu.held, gpu.balance) == ("gpu", 2, 40, 20, 0, 0)
+    assert (gpu.dropped, gpu.series, gpu.unmapped, gpu.left_out) == ({"no_value": 15, "quota": 5}, 200, 6, 8)
+    assert (node.job, node.targets, node.balance) == ("node", 1, 1)
 
 
 async def test_only_what_is_present_is_listed_by_key(model):

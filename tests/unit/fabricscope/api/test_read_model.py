@@ -17,11 +17,12 @@ from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.views.cluster import Target
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
+from telemetry.codec.account import ACCOUNT_HEADER
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import RecordValue, encode_record
 from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState, Severity
-from telemetry.ledger import StageReport
+from telemetry.ledger import StageReport, TargetAccount
 from telemetry.objects import device
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
@@ -39,17 +40,27 @@ def record(topic: topics.Topic, value: RecordValue | None, key: bytes = b"", raw
     return Record(topic.name, 0, 0, 0, key, raw if value is None else encode_record(value), {})
 
 
-def batch(seq: int, *, down: DownReason | None = None, target: str = "gnmi/leaf1", unmapped: int = 0) -> Record:
+def batch(
+    seq: int,
+    *,
+    down: DownReason | None = None,
+    target: str = "gnmi/leaf1",
+    unmapped: int = 0,
+    left_out: int = 0,
+    account: bytes | None = None,
+) -> Record:
     """A collection at ``seq`` seconds."""
     n = 0 if down else 1
     made = SampleBatch(
         SeriesTable(target, "leaf1", (UP,)),
-        Collection(1, seq, seq * NS, 0.01, down, unmapped),
+        Collection(1, seq, seq * NS, 0.01, down, unmapped, left_out),
         np.full(n, seq * NS, dtype=np.int64),
         np.arange(n, dtype=np.uint32),
         np.ones(n),
     )
     value, headers = encode_batch(made)
+    if account is not None:
+        headers[ACCOUNT_HEADER] = account
     return Record(topics.SAMPLES.name, 0, 0, 0, b"leaf1", value, dict(headers))
 
 
@@ -238,3 +249,20 @@ def test_there_is_a_bound_of_targets_and_the_oldest_goes_first(model, monkeypatc
     model.apply([batch(4, target="dcgm/n4"), batch(5, target="dcgm/n4")])
     assert set(model.targets) == {"dcgm/n2", "dcgm/n3", "dcgm/n4"}
     assert forgotten("no_room") - before == 1
+
+
+def test_a_target_s_newest_record_has_its_account_and_what_is_left_out(model: ReadModel) -> None:
+    model.apply([batch(1, left_out=4, unmapped=3, account=b"7 10 8 2"), batch(2, down=DownReason.TIMEOUT)])
+    status = model.targets["gnmi/leaf1"]
+    assert (status.left_out, status.unmapped, model.accounts) == (4, 3, {})
+    model.apply([batch(3, left_out=5, account=b"7 20 17 1 quota=2")])
+    status = model.targets["gnmi/leaf1"]
+    assert (status.left_out, model.accounts) == (5, {status.target: TargetAccount(7, 20, 17, 1, {"quota": 2})})
+
+
+def test_a_record_with_an_account_that_cannot_be_read_is_counted_and_skipped(model: ReadModel) -> None:
+    labels = {"topic": topics.SAMPLES.name, "reason": "schema"}
+    before = REGISTRY.get_sample_value("fabricscope_api_records_corrupt_total", labels) or 0.0
+    model.apply([batch(1, account=b"seven")])
+    assert model.targets == {}
+    assert (REGISTRY.get_sample_value("fabricscope_api_records_corrupt_total", labels) or 0.0) == before + 1

@@ -1,4 +1,4 @@
-"""``fabricscope incidents``, ``targets`` and ``changes`` against the real API."""
+"""``fabricscope incidents``, ``targets``, ``ledger`` and ``changes`` against the real API."""
 
 import asyncio
 import json
@@ -6,18 +6,25 @@ import urllib.parse
 from dataclasses import replace as changed
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from bus.base import Message
+from bus.base import Bus, Message
+from bus.reporting import publish_report
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from fabricscope.cli import app
 from telemetry import topics
 from telemetry.changes import Change, ChangeKind
+from telemetry.codec.account import ACCOUNT_HEADER
+from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import encode_record
 from telemetry.incidents import IncidentState
+from telemetry.ledger import StageReport
 from telemetry.objects import device
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable
 from tests.servers.process import free_port
 from tests.unit.fabricscope.api.traffic import eventually, incident, publish_cluster
 from tests.unit.fabricscope.cli.test_cli import fabricscope
@@ -121,7 +128,39 @@ async def test_changes_can_be_read_where_there_is_little_room(api, bus, monkeypa
     assert any("2023-11-15 12:00:00" in line and "pretrain-llm starts" in line for line in piped.stdout.splitlines())
 
 
-@pytest.mark.parametrize("command", ["incidents", "targets", "changes"])
+async def publish_accounts(bus: Bus) -> None:
+    """A target that lost samples, and one that lost none; and what their stage reports."""
+    messages = []
+    lossy = b"1000 1200 1150 47 no_value=2 out_of_bounds=1"
+    for name, counted in (("gpu/n1:9400", lossy), ("gpu/n2:9400", b"9 5 5 0")):
+        table = SeriesTable(name, name[4:6], (f'gpu_power_watts{{device="{name[4:6]}",gpu="0"}}',))
+        columns = np.array([NOON_NS]), np.zeros(1, dtype=np.uint32), np.ones(1)
+        value, headers = encode_batch(SampleBatch(table, Collection(1, 0, NOON_NS, 0.01, None, 7, 8), *columns))
+        messages.append(Message(name.encode(), value, {**headers, ACCOUNT_HEADER: counted}))
+    await bus.publish(topics.SAMPLES, messages)
+    report = StageReport("ingest", "ingest-0", 1, NOON_NS, 1205, 1155, 0, 47, {"no_value": 2, "out_of_bounds": 1})
+    await publish_report(bus.publish, report)
+
+
+async def test_the_ledger_is_by_stage_and_job_or_by_target(api, bus):
+    await publish_accounts(bus)
+    await eventually(api.url, "/api/v1/ledger/targets", lambda body: len(body) == 2)
+    await eventually(api.url, "/api/v1/ledger", len)
+    whole = " ".join((await run("ledger", "--url", api.url)).stdout.split())
+    assert "ingest ingest-0 │ 1,205 │ 1,155 │ 0 │ 47 │ no_value 2 │ 0" in whole
+    assert "gpu │ 2 │ 1,205 │ 1,155 │ 47 │ no_value 2 │ 0 │ 2 │ 14 │ 16" in whole
+    found = json.loads((await run("ledger", "--url", api.url, "--output", "json")).stdout)
+    assert [(one["stage"], one["balance"]) for one in found["stages"]] == [("ingest", 0)]
+    assert [(one["job"], one["targets"], one["left_out"]) for one in found["jobs"]] == [("gpu", 2, 16)]
+    targets = (await run("ledger", "--targets", "--url", api.url)).stdout
+    assert targets.index("gpu/n1:9400") < targets.index("gpu/n2:9400")
+    lossy = json.loads((await run("ledger", "--lossy", "--url", api.url, "--output", "json")).stdout)
+    assert [(one["target"], one["dropped"]) for one in lossy] == [("gpu/n1:9400", {"no_value": 2, "out_of_bounds": 1})]
+    assert "No targets." in (await run("ledger", "--job", "other", "--url", api.url)).stdout
+    assert "gpu/n2:9400" in (await run("ledger", "--device", "n2", "--url", api.url)).stdout
+
+
+@pytest.mark.parametrize("command", ["incidents", "targets", "ledger", "changes"])
 def test_without_an_api_there_is_one_clear_line(command):
     url = f"http://127.0.0.1:{free_port()}"
     answer = fabricscope(command, "--url", url)

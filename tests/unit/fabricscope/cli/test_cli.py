@@ -170,7 +170,7 @@ def test_a_wrong_config_is_one_plain_line(tmp_path, command):
     path.write_text("api:\n  prot: 1\n")
     answer = fabricscope(*command, str(path))
     assert answer.returncode == 1
-    assert answer.stderr.strip() == f"fabricscope: {path}:2:3: api.prot: unknown key"
+    assert answer.stderr.strip() == f"fabricscope: {path}:2:3: api.prot: unknown key, did you mean port?"
 
 
 @pytest.mark.parametrize("command", ["run", "api", "analytics", "ingest"])

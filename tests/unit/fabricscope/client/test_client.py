@@ -23,6 +23,7 @@ from telemetry.findings import FindingState
 from telemetry.incidents import IncidentState
 from tests.servers.process import free_port
 from tests.unit.fabricscope.api.traffic import eventually, finding, incident, publish_cluster
+from tests.unit.fabricscope.cli.test_asking_an_api import publish_accounts
 from tests.unit.traffic import publish_incidents
 
 
@@ -55,6 +56,22 @@ async def test_it_reads_incidents_with_all_that_they_reach(api, bus, monkeypatch
             assert one.onset < one.opened < (one.fired or "")
             assert [member.name for member in client.members("i3", kind="gpu")] == ["node1/GPU-1", "node1/GPU-2"]
             assert len(list(client.members("i3"))) == 6
+
+    await asyncio.to_thread(read)
+
+
+async def test_it_reads_the_ledger_by_stage_target_and_job(api, bus):
+    await publish_accounts(bus)
+    await eventually(api.url, "/api/v1/ledger/targets", lambda body: len(body) == 2)
+    await eventually(api.url, "/api/v1/ledger", len)
+
+    def read() -> None:
+        with Client(api.url) as client:
+            assert [one.samples_in for one in client.stage_reports()] == [1205]
+            assert [one.target for one in client.target_accounts()] == ["gpu/n1:9400", "gpu/n2:9400"]
+            assert [one.received for one in client.target_accounts(dropped=False, balanced=True)] == [5]
+            assert [one.device for one in client.target_accounts(job="gpu", device="n2")] == ["n2"]
+            assert [(one.job, one.balance) for one in client.job_accounts()] == [("gpu", 0)]
 
     await asyncio.to_thread(read)
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from common.errors import ConfigError
 from common.units import NS_PER_S as S
 from ingest.collectors.gnmi.config import Config, Encoding, Mode, PathConfig, Source, SubscriptionConfig
-from ingest.collectors.gnmi.subscriptions import DEFAULTS, request_of, silence_s, subscriptions_of
+from ingest.collectors.gnmi.subscriptions import DEFAULTS, refresh_s, request_of, silence_s, subscriptions_of
 from ingest.collectors.quota import Quota
 from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2
@@ -106,3 +106,40 @@ def test_a_quota_lets_two_seconds_through_at_once_and_then_its_rate() -> None:
     assert quota.admit(1000, S // 2) == 50
     assert quota.admit(1000, 100 * S) == 200
     assert quota.admit(1000, 99 * S) == 0  # a clock that was set back gives nothing
+
+
+@pytest.mark.parametrize(
+    ("source", "path", "floor_s"),
+    [
+        (Source.SONIC, "PERIODIC_WATERMARKS/Ethernet*/PriorityGroups", 60.0),
+        (Source.JUNOS, "/junos/system/linecard/qmon-sw", 10.0),
+        (Source.SONIC, "COUNTERS/Ethernet*", 0.0),  # of some of it nobody knows
+        (Source.OPENCONFIG, "/nothing/of/ours", 0.0),
+    ],
+)
+def test_how_often_a_source_has_something_new(source: Source, path: str, floor_s: float) -> None:
+    assert refresh_s(source, path) == floor_s
+
+
+def intervals_s(config: Config) -> dict[str, float]:
+    """Of the paths as they are asked for."""
+    asked = [request_of(each, config.interval_s).subscribe for each in subscriptions_of(config)]
+    return {
+        "/".join(elem.name for elem in entry.path.elem): entry.sample_interval / 1e9
+        for each in asked
+        for entry in each.subscription
+    }
+
+
+def test_no_path_is_asked_for_more_often_than_its_source_reads_it() -> None:
+    often = intervals_s(Config(source=Source.SONIC, interval_s=2.0))
+    assert (often["PERIODIC_WATERMARKS/Ethernet*/PriorityGroups"], often["COUNTERS/Ethernet*"]) == (60.0, 2.0)
+    rarely = intervals_s(Config(source=Source.SONIC, interval_s=300.0))
+    assert rarely["PERIODIC_WATERMARKS/Ethernet*/PriorityGroups"] == 300.0
+
+
+def test_an_interval_that_a_path_has_is_used_as_it_stands() -> None:
+    path = PathConfig(path="PERIODIC_WATERMARKS/Ethernet*/PriorityGroups", interval_s=1.0)
+    own = SubscriptionConfig(target="COUNTERS_DB", paths=(path,))
+    config = Config(source=Source.SONIC, interval_s=2.0, subscriptions=(own,))
+    assert intervals_s(config) == {path.path: 1.0}

@@ -34,6 +34,7 @@ async def main(folder: str) -> None:
     bus.unavailable = False
     await until(lambda: publisher.queued == 0)
     assert ledger.report("i", 0, publisher.queued, {}).balance == 0
+    assert ledger.unaccounted == 0
     await publisher.stop()
     sequences = bus.sequences()
     print(fed + 1, len(sequences), sequences == list(range(fed + 1)))
