@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.command_config import CommandConfig
 from telemetry.samples import DownReason
 
@@ -45,6 +47,7 @@ async def run_command(command: Sequence[str], bytes_max: int) -> bytes:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument
+        raise_without_descriptors(error)
         raise NoAnswer(DownReason.REFUSED, f"{program}: {error}") from error
     assert process.stdout is not None
     body, is_whole = bytearray(), False
@@ -68,6 +71,7 @@ async def read_file(file: Path, bytes_max: int) -> bytes:
     try:
         body = await asyncio.to_thread(_read, file, bytes_max + 1)
     except OSError as error:
+        raise_without_descriptors(error)
         raise NoAnswer(DownReason.REFUSED, f"{file}: {error.strerror}") from error
     check_size(len(body), bytes_max)
     return body
@@ -77,6 +81,12 @@ def check_size(size: int, bytes_max: int) -> None:
     """NoAnswer for an answer that is larger than it may be."""
     if size > bytes_max:
         raise NoAnswer(DownReason.TOO_LARGE, f"more than {bytes_max} bytes")
+
+
+def raise_without_descriptors(error: Exception) -> None:
+    """OutOfDescriptors where the error is that this machine or process has none left: no fault of the source."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        raise OutOfDescriptors from None
 
 
 def _read(file: Path, size: int) -> bytes:
