@@ -10,6 +10,8 @@ from ingest.collectors.cisco_mdt.config import Config as MdtConfig
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.gnmi_dialout.config import Config as DialOutConfig
+from ingest.collectors.host_counters.config import Config as HostCountersConfig
+from ingest.collectors.infiniband.config import Config as InfinibandConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
@@ -108,6 +110,12 @@ class CollectorSections(BaseModel):
     )
     kafka_sources: tuple[KafkaTopicsConfig, ...] = Field(
         default=(), description="Kafka topics that gnmic and Telegraf fill."
+    )
+    host_counters: tuple[HostCountersConfig, ...] = Field(
+        default=(), description="RDMA counters in sysfs and ethtool statistics of the host itself."
+    )
+    infiniband_sources: tuple[InfinibandConfig, ...] = Field(
+        default=(), description="Links and counters of an InfiniBand fabric, from ibnetdiscover and perfquery."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

@@ -73,6 +73,14 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             links, topics = LinkTable(), config.kafka_sources
             named = {job.job_name: _targets(job.job_name, job.devices) for job in topics if job.devices}
             return Collectors(streaming=[KafkaTopics(job, context, links) for job in topics], fixed=named)
+        case "host_counters":
+            from ingest.collectors.host_counters.collector import HostCountersCollector
+
+            return Collectors(polled=[HostCountersCollector(host, context) for host in config.host_counters])
+        case "infiniband_sources":
+            from ingest.collectors.infiniband.collector import infiniband_collectors
+
+            return Collectors(polled=infiniband_collectors(config.infiniband_sources, context))
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 

@@ -10,24 +10,17 @@ import structlog
 from common.errors import BadInput
 from ingest.admission.line import Priority
 from ingest.collectors.base import ClusterEvent, CollectorOutput
+from ingest.collectors.command import NoAnswer
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
 log = structlog.get_logger("ingest")
 
 
-class NoList(Exception):
-    """A collection without an answer."""
-
-    def __init__(self, reason: DownReason, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
 class ListCollector:
     """Reads one list of a scheduler; what it says since the last collection are events of the cluster.
 
-    read: the document, within its own deadline; NoList with the reason, TimeoutError or BadInput.
+    read: the document, within its own deadline; NoAnswer with the reason, TimeoutError or BadInput.
     """
 
     what = ""
@@ -55,7 +48,7 @@ class ListCollector:
         self._seq += 1
         try:
             return await self._events(await self._read(), now_ns)
-        except (NoList, TimeoutError, BadInput) as error:
+        except (NoAnswer, TimeoutError, BadInput) as error:
             reason = _reason_of(error)
             log.warning(f"{self.what} list not collected", target=self.name, reason=str(reason), error=str(error)[:200])
             collection = Collection(self._epoch_ns, self._seq - 1, now_ns, time.monotonic() - began_s, reason)
@@ -76,7 +69,7 @@ class ListCollector:
 
 def _reason_of(error: Exception) -> DownReason:
     """Why a collection failed, by what ``read`` or ``_events`` has raised."""
-    if isinstance(error, NoList):
+    if isinstance(error, NoAnswer):
         return error.reason
     if isinstance(error, BadInput):
         return DownReason(error.reason) if error.reason in set(DownReason) else DownReason.BAD_FORMAT

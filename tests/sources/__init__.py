@@ -13,9 +13,12 @@ from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
+from ingest.collectors.host_counters.parse import add_device, add_port
+from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
+from ingest.collectors.value_collector import Values
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -42,12 +45,32 @@ def read_page(system: Source, page: str) -> Reading:
     path = SAMPLES / page
     if path.suffix == ".prom":
         return _exposition(system, path)
+    if path.suffix == ".txt":
+        readings, _ = parse_counters(path.read_bytes())
+        return _mapped(system, [(each.name, {"node": str(each.lid), "port": str(each.port)}) for each in readings])
+    if path.suffix == ".tsv":
+        return _mapped(system, _files(path))
     return _influx(system, path) if path.suffix == ".influx" else _gnmi(system, path, system.pages[page])
 
 
 def _exposition(system: Source, page: Path) -> Reading:
     lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
     return _mapped(system, [(line.name, line.labels) for line in lines if line is not None])
+
+
+def _files(page: Path) -> list[tuple[str, dict[str, str]]]:
+    """Files of sysfs below their device, a path and a text in each line."""
+    values = Values()
+    lines = [line.split("\t", 1) for line in page.read_text().splitlines()]
+    for path, text in lines:
+        device, *below = path.split("/")
+        if below[0] == "ports":
+            add_port(values, device, below[1], [("/".join(below[2:]), text)])
+        elif below == ["fw_ver"]:
+            add_device(values, device, {"fw_ver": text, "hca_type": dict(lines)[f"{device}/hca_type"]})
+        else:
+            values.add(below[0], 1.0, device=device)
+    return [(name, dict(labels)) for name, labels in values.names]
 
 
 class _Shown(PushedSeries):

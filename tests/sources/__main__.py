@@ -10,7 +10,8 @@ _INTRODUCTION = """\
 
 Written by `make docs` from `telemetry/catalogue/systems/`: what can be collected, and what each system's names become.
 [Metrics](metrics.md) lists the same by metric. A system is collected in one of the ways of its row: `exposition` is a
-[scrape job](collectors/exposition.md), `gnmi` a [subscription](collectors/gnmi.md).
+[scrape job](collectors/exposition.md), `gnmi` a [subscription](collectors/gnmi.md), `host_counters` what is read on
+[the host itself](collectors/host-counters.md), `infiniband` what the [tools](collectors/infiniband.md) of a fabric say.
 
 How much is read was counted on real payloads, which `tests/data/samples/SOURCES.md` names with their licences: series
 of the page, of these the series that the catalogue maps, and those that it leaves out on purpose, for the reason that

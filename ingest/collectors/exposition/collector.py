@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import structlog
@@ -46,14 +47,7 @@ class ExpositionCollector:
             context.clock,
         )
         self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
-        self._reader = BodyReader(
-            target.name,
-            target.device,
-            self._mapper,
-            series_max=job.series_max,
-            kept_max=job.unmapped_series_max,
-            sentinels=source.sentinels,
-        )
+        self._reader = _reader(job, target, self._mapper)
         self._client = HttpClient(
             target.url,
             headers=self._headers,
@@ -213,6 +207,40 @@ class ExpositionCollector:
         except Unavailable as error:
             raise FetchFailed(DownReason.AUTH, str(error)) from None
         return headers
+
+
+class PageReader(Protocol):
+    """Turns the pages of one target into samples; ``read`` is for a worker thread."""
+
+    def read_known(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples | None: ...
+
+    def read(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples: ...
+
+    def forget(self) -> None: ...
+
+
+def _reader(job: ScrapeConfig, target: Target, mapper: Mapper) -> PageReader:
+    source = job.catalogue_source()
+    if job.format == "csv":
+        from ingest.collectors.exposition.decode.csv_page import CsvReader  # loads polars
+
+        return CsvReader(
+            target.name,
+            target.device,
+            mapper,
+            source,
+            job.origins(),
+            series_max=job.series_max,
+            kept_max=job.unmapped_series_max,
+        )
+    return BodyReader(
+        target.name,
+        target.device,
+        mapper,
+        series_max=job.series_max,
+        kept_max=job.unmapped_series_max,
+        sentinels=source.sentinels,
+    )
 
 
 def down_batch(table: SeriesTable, collection: Collection) -> SampleBatch:

@@ -79,6 +79,10 @@ class ScrapeConfig(_Frozen):
     source: str = Field(
         description="Source of the catalogue (dcgm, node_exporter, lustre, …), or any name with mapping."
     )
+    format: Literal["text", "csv"] = Field(
+        default="text",
+        description="Of its pages: text, Prometheus' or OpenMetrics; csv, a header and a row for each object.",
+    )
     scrape_interval: Seconds = Field(default=10.0, description="How often each target is scraped.")
     scrape_timeout: Seconds | None = Field(default=None, description="At most the interval, which is the default.")
     priority: Priority = Field(

@@ -9,12 +9,13 @@ import structlog
 from common.errors import ConfigError, Unavailable
 from common.tls import client_context
 from ingest.collectors.base import ClusterEvent, CollectorContext
+from ingest.collectors.command import NoAnswer
 from ingest.collectors.job_list import JobList, changes, facts
 from ingest.collectors.kubernetes.config import Config
 from ingest.collectors.kubernetes.jobs import jobs_of
 from ingest.collectors.kubernetes.nodes import nodes_of
 from ingest.collectors.kubernetes.page import parse_page
-from ingest.collectors.list_collector import ListCollector, NoList
+from ingest.collectors.list_collector import ListCollector
 from ingest.collectors.node_list import NodeList, node_facts
 from ingest.transport.http1 import FetchFailed, HttpClient, Url
 from telemetry.samples import DownReason
@@ -52,11 +53,11 @@ class KubernetesCollector(ListCollector):
         try:
             response = await self._client.fetch(asyncio.get_running_loop().time() + self._config.timeout_s)
         except FetchFailed as failure:
-            raise NoList(failure.reason, str(failure)) from failure
+            raise NoAnswer(failure.reason, str(failure)) from failure
         except ConfigError as error:
-            raise NoList(DownReason.TLS, f"tls_config: {error}") from None
+            raise NoAnswer(DownReason.TLS, f"tls_config: {error}") from None
         if not response.framed:
-            raise NoList(DownReason.TRUNCATED, "its length is not stated: a part would look like the whole")
+            raise NoAnswer(DownReason.TRUNCATED, "its length is not stated: a part would look like the whole")
         return response.body
 
     async def _events(self, body: bytes, now_ns: int) -> Sequence[ClusterEvent]:

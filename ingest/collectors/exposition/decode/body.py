@@ -4,8 +4,7 @@ numbers), known series in another order or number (find by name), and new lines 
 Pure: state and body in, samples out. The first step costs a few microseconds, the others are for a worker thread.
 """
 
-import importlib.util
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -28,12 +27,11 @@ from ingest.collectors.exposition.decode.template import (
     Spans,
     build_template,
 )
+from ingest.collectors.series_layout import COMPILED, finish, take
 from ingest.ledger import DropReason
 from telemetry.catalogue import Source
-from telemetry.samples import all_rows
 from telemetry.series import SeriesTable
 
-COMPILED = importlib.util.find_spec("numba") is not None
 if COMPILED:
     from ingest.collectors.exposition.decode import scan_numba
 
@@ -92,7 +90,7 @@ class BodyReader:
         self._target, self._device, self._mapper = target, device, mapper
         self._series_max, self._kept_max, self._compiled = series_max, kept_max, compiled
         self._sentinels = np.array(sentinels, dtype=np.float64).reshape(-1, 2)
-        self._finish: Callable[..., tuple[int, int, int]] = scan_numba.finish if compiled else scan_plain.finish
+        self._finish = finish(compiled=compiled)
         self.forget()
 
     def forget(self) -> None:
@@ -210,31 +208,19 @@ class BodyReader:
             rows[place] = (series, start, end, start + value, start + value_end, start + time, start + time_end)
 
     def _samples(self, layout: Layout, tokens: Floats, now_ns: int) -> BodySamples:
-        size = len(layout.table)
-        values, rows = np.empty(size), np.empty(size, dtype=np.int64)
-        kept, no_value, outside = self._finish(
-            tokens, layout.entries, layout.scale, layout.bounds, self._sentinels, values, rows
-        )
-        dropped: dict[DropReason, int] = {}
-        if no_value:
-            dropped[DropReason.NO_VALUE] = no_value
-        if outside:
-            dropped[DropReason.OUT_OF_BOUNDS] = outside
-        if layout.duplicates:
-            dropped[DropReason.DUPLICATE] = layout.duplicates
-        series = all_rows(size) if kept == size else rows[:kept].astype(np.uint32)
-        values = values[:kept]
+        table, unmapped = layout.series.table, layout.series.unmapped
+        series, values, dropped = take(layout.series, tokens, self._sentinels, self._finish)
         if layout.time is None:
-            times_ns = np.empty(kept, dtype=np.int64)
+            times_ns = np.empty(values.size, dtype=np.int64)
             times_ns.fill(now_ns)
-            return BodySamples(layout.table, times_ns, series, values, layout.unmapped, layout.left_out, dropped)
+            return BodySamples(table, times_ns, series, values, unmapped, layout.series.left_out, dropped)
         times_ns = _times(tokens, layout.time[series], layout.template.exemplars, now_ns)
         first_ns, last_ns = accepted(now_ns)
         bad = (times_ns < first_ns) | (times_ns > last_ns)
         if bad.any():
             dropped[DropReason.EVENT_TIME] = int(bad.sum())
             times_ns, series, values = times_ns[~bad], series[~bad], values[~bad]
-        return BodySamples(layout.table, times_ns, series, values, layout.unmapped, layout.left_out, dropped)
+        return BodySamples(table, times_ns, series, values, unmapped, layout.series.left_out, dropped)
 
 
 def _tokens(body: bytes, spans: Spans) -> Floats:

@@ -5,7 +5,7 @@ The catalogue lists the names of a source (``Origin``) and its label rules (``So
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -89,6 +89,12 @@ class Mapper:
         self._extra = [(label, _pieces(text)) for label, text in source.extra.items() if label not in identity]
         self._speaks_for = tuple(map(_pieces, source.labels.get("device", ())))
 
+    def may_map(self, name: str) -> bool:
+        """Whether a series of this name can be mapped, if its labels fit."""
+        return self._keep or any(
+            rule.name is None or rule.name.fullmatch(name) for rule in self._rules.candidates(name)
+        )
+
     def map(self, name: str, labels: Mapping[str, str]) -> list[Entry] | None:
         """The canonical series that this one feeds; [] when nothing maps it, None when it is left out on purpose."""
         given, mapped = self._with_parts(labels), []
@@ -168,6 +174,17 @@ class Mapper:
         if owner := _first(self._speaks_for, labels):  # of a source that speaks for others
             canonical["device"] = owner
         return canonical
+
+
+def labels_used(source: Source, origins: Iterable[tuple[Metric, Origin]]) -> set[str]:
+    """The labels of a source's series that say what canonical series they feed."""
+    texts = [*source.extra.values(), *(text for texts in source.labels.values() for text in texts)]
+    used = set(source.parts)
+    for metric, origin in origins:
+        texts += origin.labels.values()
+        used.update(label for label in metric.labels if label not in source.labels and label not in origin.labels)
+        used.update(origin.where, [origin.weight] if origin.weight else ())
+    return used.union(*(_pieces(text)[1::2] for text in texts))
 
 
 @lru_cache(maxsize=_JOBS)

@@ -3,8 +3,9 @@
 import pytest
 
 from common.units import NS_PER_S
-from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
+from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.series_layout import COMPILED
 from telemetry.catalogue import origins_of, source
 from telemetry.series import series_key
 

@@ -14,9 +14,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from common.errors import BadInput
 from common.units import NS_PER_S
-from ingest.collectors.exposition.decode.body import COMPILED, SERIES_MAX, BodyReader, BodySamples
+from ingest.collectors.exposition.decode.body import SERIES_MAX, BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Entry
 from ingest.collectors.exposition.decode.template import PLAIN
+from ingest.collectors.series_layout import COMPILED
 from ingest.ledger import DropReason
 from telemetry.series import series_key
 from tests.samples import SAMPLES

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from common.errors import BadInput
 from common.units import NS_PER_S
-from ingest.collectors.exposition.decode.body import COMPILED, EXEMPLARS_CHEAP, BodyReader
+from ingest.collectors.exposition.decode.body import EXEMPLARS_CHEAP, BodyReader
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX
+from ingest.collectors.series_layout import COMPILED
 from tests.unit.ingest.exposition.test_exposition_body import Everything
 
 NOW_NS = 1_760_000_000 * NS_PER_S

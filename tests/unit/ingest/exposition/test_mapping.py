@@ -3,8 +3,9 @@
 import pytest
 
 from common.units import NS_PER_S
-from ingest.collectors.exposition.decode.body import COMPILED, BodyReader
+from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.series_layout import COMPILED
 from ingest.ledger import DropReason
 from telemetry.catalogue import Kind, Metric, Origin, Source, origins_of, sources
 from tests.samples import SAMPLES

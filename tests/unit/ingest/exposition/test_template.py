@@ -75,40 +75,40 @@ def test_a_body_without_samples_is_its_own_template() -> None:
 
 def test_rows_are_numbered_by_their_first_appearance() -> None:
     found = layout([(entry("m{}"),), (entry("n{}"),), ()])
-    assert found.table.keys == ("m{}", "n{}")
-    assert (found.table.target, found.table.device) == ("job/a:1", "node1")
-    assert found.entries.tolist() == [[0, 1], [0, 1], [PLAIN, PLAIN]]
+    assert found.series.table.keys == ("m{}", "n{}")
+    assert (found.series.table.target, found.series.table.device) == ("job/a:1", "node1")
+    assert found.series.entries.tolist() == [[0, 1], [0, 1], [PLAIN, PLAIN]]
     assert found.time is not None
     assert found.time.tolist() == [-1, 2]  # the token behind the second value
-    assert found.duplicates == 0
+    assert found.series.duplicates == 0
 
 
 def test_limits_and_scales_follow_the_entries() -> None:
     found = layout([(entry("m{}", scale=1000.0, low=0.0, high=5.0, saturated=255.0),), (), ()])
-    assert found.scale.tolist() == [1000.0]
-    assert found.bounds.tolist() == [[0.0], [5.0], [255.0]]
+    assert found.series.scale.tolist() == [1000.0]
+    assert found.series.bounds.tolist() == [[0.0], [5.0], [255.0]]
 
 
 def test_one_series_may_feed_several_rows_and_several_series_one() -> None:
     both = (entry("sum{}", adds=True, scale=2.0, part="a{}"), entry("bit{}", bit=3))
     found = layout([both, (entry("sum{}", adds=True, part="b{}"),), (entry("sum{}", adds=True, part="c{}"),)])
-    assert found.table.keys == ("sum{}", "bit{}")
-    tokens, rows, bits = found.entries.tolist()
+    assert found.series.table.keys == ("sum{}", "bit{}")
+    tokens, rows, bits = found.series.entries.tolist()
     assert (tokens, rows, bits) == ([0, 1, 3, 0], [0, 0, 0, 1], [PLAIN, PLAIN, PLAIN, 3])
-    assert found.scale.tolist() == [2.0, 1.0, 1.0, 1.0]
+    assert found.series.scale.tolist() == [2.0, 1.0, 1.0, 1.0]
 
 
 def test_of_series_under_their_own_name_only_so_many_are_kept() -> None:
     kept = [(entry(f"m{n}{{}}", kept=True),) for n in range(3)]
     found = build_layout(build_template(BODY, SPANS, openmetrics=False), SPANS, kept, "job/a:1", "node1", 2)
-    assert (found.table.keys, found.unmapped, found.duplicates) == (("m0{}", "m1{}"), 1, 0)
+    assert (found.series.table.keys, found.series.unmapped, found.series.duplicates) == (("m0{}", "m1{}"), 1, 0)
 
 
 def test_a_second_series_of_one_row_is_a_duplicate_unless_it_is_information() -> None:
-    assert layout([(entry("m{}"),), (entry("m{}"),), (entry("m{}"),)]).duplicates == 2
+    assert layout([(entry("m{}"),), (entry("m{}"),), (entry("m{}"),)]).series.duplicates == 2
     info = entry("m_info{}", bit=CONSTANT)
     found = layout([(info,), (info,), (info,)])
-    assert (found.duplicates, found.entries.tolist()) == (0, [[0], [0], [CONSTANT]])
+    assert (found.series.duplicates, found.series.entries.tolist()) == (0, [[0], [0], [CONSTANT]])
 
 
 def test_a_body_without_timestamps_has_no_time_column() -> None:
@@ -120,4 +120,4 @@ def test_a_body_without_timestamps_has_no_time_column() -> None:
 
 def test_a_body_outside_the_catalogue_has_no_rows() -> None:
     found = layout([(), (), ()])
-    assert (found.table.keys, found.entries.shape, found.bounds.shape) == ((), (3, 0), (3, 0))
+    assert (found.series.table.keys, found.series.entries.shape, found.series.bounds.shape) == ((), (3, 0), (3, 0))

@@ -1,0 +1,1 @@
+"""RDMA counters in sysfs and ethtool statistics of a host."""

@@ -1,0 +1,1 @@
+"""An InfiniBand fabric by its own tools: ibnetdiscover and perfquery."""
