@@ -12,6 +12,7 @@ from ingest.collectors.gnmi.config import Config as GnmiConfig
 from ingest.collectors.gnmi_dialout.config import Config as DialOutConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
+from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
@@ -100,6 +101,9 @@ class CollectorSections(BaseModel):
     )
     kafka_sources: tuple[KafkaTopicsConfig, ...] = Field(
         default=(), description="Kafka topics that gnmic and Telegraf fill."
+    )
+    kernel_log_sources: tuple[KernelLogConfig, ...] = Field(
+        default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

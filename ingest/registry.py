@@ -3,6 +3,7 @@
 Each branch imports its own collector, so that a process loads the code of the sections that it uses and no other.
 """
 
+import time
 from collections.abc import Iterable, Mapping
 
 from ingest.collectors.base import CollectorContext, Collectors
@@ -73,6 +74,12 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             links, topics = LinkTable(), config.kafka_sources
             named = {job.job_name: _targets(job.job_name, job.devices) for job in topics if job.devices}
             return Collectors(streaming=[KafkaTopics(job, context, links) for job in topics], fixed=named)
+        case "kernel_log_sources":
+            from ingest.collectors.kernel_log.collector import kernel_logs
+
+            logs = config.kernel_log_sources
+            hosts = {job.job_name: _targets(job.job_name, {job.device: job.device}) for job in logs if job.device}
+            return Collectors(streaming=kernel_logs(logs, context, time.monotonic_ns()), fixed=hosts)
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 
