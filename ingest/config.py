@@ -15,6 +15,7 @@ from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
+from ingest.collectors.redfish.config import Config as RedfishConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
@@ -101,6 +102,9 @@ class CollectorSections(BaseModel):
     )
     kafka_sources: tuple[KafkaTopicsConfig, ...] = Field(
         default=(), description="Kafka topics that gnmic and Telegraf fill."
+    )
+    redfish_configs: tuple[RedfishConfig, ...] = Field(
+        default=(), description="Management controllers of hosts, over Redfish."
     )
     kernel_log_sources: tuple[KernelLogConfig, ...] = Field(
         default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."

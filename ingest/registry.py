@@ -74,6 +74,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             links, topics = LinkTable(), config.kafka_sources
             named = {job.job_name: _targets(job.job_name, job.devices) for job in topics if job.devices}
             return Collectors(streaming=[KafkaTopics(job, context, links) for job in topics], fixed=named)
+        case "redfish_configs":
+            from ingest.collectors.redfish.collector import redfish_collectors
+
+            return Collectors(polled=redfish_collectors(config.redfish_configs, context))
         case "kernel_log_sources":
             from ingest.collectors.kernel_log.collector import kernel_logs
 

@@ -16,6 +16,7 @@ from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
+from ingest.collectors.redfish.parse import parse_document, samples_of
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -42,12 +43,21 @@ def read_page(system: Source, page: str) -> Reading:
     path = SAMPLES / page
     if path.suffix == ".prom":
         return _exposition(system, path)
-    return _influx(system, path) if path.suffix == ".influx" else _gnmi(system, path, system.pages[page])
+    if path.suffix == ".influx":
+        return _influx(system, path)
+    return _redfish(system, path) if system.formats == ("redfish",) else _gnmi(system, path, system.pages[page])
 
 
 def _exposition(system: Source, page: Path) -> Reading:
     lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
     return _mapped(system, [(line.name, line.labels) for line in lines if line is not None])
+
+
+def _redfish(system: Source, page: Path) -> Reading:
+    kind = system.pages[str(page.relative_to(SAMPLES))]
+    labels = {"chassis": "1", "role": "host", "supply": "1"}
+    found = samples_of(kind, parse_document(page.read_bytes(), page.name), labels)
+    return _mapped(system, [(one.name, one.labels) for one in found])
 
 
 class _Shown(PushedSeries):

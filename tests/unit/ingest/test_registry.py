@@ -35,6 +35,7 @@ SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": [
 DIALOUT = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"]}
 OTLP = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [{"source": "cumulus"}]}
 TOPICS = {"job_name": "gnmic", "topics": ["telemetry", "bgp"], "format": "gnmic_event"}
+REDFISH = {"targets": [{"address": "a", "device": "node1"}]}
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
@@ -46,6 +47,7 @@ EXAMPLES = {
     "kubernetes_sources": Example([{"url": "http://a:8080/metrics"}], ["kubernetes"], {"isal"}),
     "remote_write_receivers": Example([WRITE], ["prometheus"], {"numba", "aiohttp"}),
     "kafka_sources": Example([TOPICS], ["gnmic/telemetry,bgp"], {"numba", "zstandard"}),
+    "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
