@@ -78,6 +78,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.redfish.collector import redfish_collectors
 
             return Collectors(polled=redfish_collectors(config.redfish_configs, context))
+        case "nvidia_smi_sources":
+            from ingest.collectors.nvidia_smi.collector import nvidia_smi_collectors
+
+            return Collectors(polled=nvidia_smi_collectors(config.nvidia_smi_sources, context))
         case "kernel_log_sources":
             from ingest.collectors.kernel_log.collector import kernel_logs
 

@@ -57,14 +57,21 @@ class TargetSamples:
         return self._mapper.unmapped
 
     def read(self, samples: Iterable[SourceSample]) -> CanonicalSamples:
-        """Of two samples of one series the first one counts."""
+        """Of two samples of one series the first one counts, unless the catalogue says that they add up."""
         found = CanonicalSamples()
+        sums: dict[str, tuple[Entry, float]] = {}
         for sample in samples:
             entries = self._mapper.map(sample.name, sample.labels)
             if entries is not None and not entries:
                 found.unmapped += 1
             for entry in entries or ():
-                self._add(found, entry, sample.value)
+                value = self._value(entry, sample.value)
+                if entry.adds:  # a part that is NaN makes the sum NaN: what it lacks would look like a decrease
+                    sums[entry.key] = entry, sums[entry.key][1] + value if entry.key in sums else value
+                else:
+                    _add(found, entry, value)
+        for entry, total in sums.values():
+            _add(found, entry, total)
         return found
 
     def batch(self, found: CanonicalSamples, now_ns: int, duration_s: float, ledger: Ledger) -> SampleBatch:
@@ -88,19 +95,6 @@ class TargetSamples:
         none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
         return SampleBatch(self._table, collection, *none)
 
-    def _add(self, found: CanonicalSamples, entry: Entry, raw: float) -> None:
-        value = self._value(entry, raw)
-        if math.isnan(value):
-            found.dropped[DropReason.NO_VALUE] += 1
-        elif entry.adds and entry.key in found.values:
-            found.values[entry.key] += value
-        elif entry.key in found.values:
-            found.dropped[DropReason.DUPLICATE] += 1
-        elif value < entry.low or value > entry.high or value == entry.saturated:
-            found.dropped[DropReason.OUT_OF_BOUNDS] += 1
-        else:
-            found.values[entry.key] = value
-
     def _value(self, entry: Entry, raw: float) -> float:
         if entry.bit == CONSTANT:
             return 1.0
@@ -113,3 +107,14 @@ class TargetSamples:
     def _next_seq(self) -> int:
         seq, self._seq = self._seq, self._seq + 1
         return seq
+
+
+def _add(found: CanonicalSamples, entry: Entry, value: float) -> None:
+    if math.isnan(value):
+        found.dropped[DropReason.NO_VALUE] += 1
+    elif entry.key in found.values:
+        found.dropped[DropReason.DUPLICATE] += 1
+    elif value < entry.low or value > entry.high or value == entry.saturated:
+        found.dropped[DropReason.OUT_OF_BOUNDS] += 1
+    else:
+        found.values[entry.key] = value

@@ -14,6 +14,7 @@ from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.redfish.parse import parse_document, samples_of
@@ -45,6 +46,8 @@ def read_page(system: Source, page: str) -> Reading:
         return _exposition(system, path)
     if path.suffix == ".influx":
         return _influx(system, path)
+    if path.suffix == ".xml":
+        return _mapped(system, [(one.name, one.labels) for one in parse_gpus(path.read_bytes())])
     return _redfish(system, path) if system.formats == ("redfish",) else _gnmi(system, path, system.pages[page])
 
 

@@ -5,6 +5,7 @@ import asyncio
 import aiohttp
 
 from ingest.collectors.list_collector import NoList
+from ingest.collectors.local_document import Command, check_size, read_file
 from ingest.collectors.slurm.config import SourceConfig
 from telemetry.samples import DownReason
 
@@ -16,6 +17,7 @@ class Source:
 
     def __init__(self, config: SourceConfig) -> None:
         self._config = config
+        self._command = Command(config.command, config.body_bytes_max)
 
     async def read(self) -> bytes:
         """NoList with the reason; TimeoutError after ``timeout_s``."""
@@ -24,44 +26,11 @@ class Source:
 
     async def _body(self) -> bytes:
         if self._config.command:
-            return await self._run()
+            return await self._command.read()
         if self._config.url:
             return await self._get()
         assert self._config.file is not None
-        try:
-            with self._config.file.open("rb") as file:
-                body = file.read(self._config.body_bytes_max + 1)
-        except OSError as error:
-            raise NoList(DownReason.REFUSED, f"{self._config.file}: {error.strerror}") from error
-        self._check_size(len(body))
-        return body
-
-    def _check_size(self, size: int) -> None:
-        if size > self._config.body_bytes_max:
-            raise NoList(DownReason.TOO_LARGE, f"more than {self._config.body_bytes_max} bytes")
-
-    async def _run(self) -> bytes:
-        program, *arguments = self._config.command
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                program, *arguments, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
-            )
-        except OSError as error:
-            raise NoList(DownReason.REFUSED, f"{program}: {error.strerror}") from error
-        assert process.stdout is not None
-        try:
-            body = bytearray()
-            while chunk := await process.stdout.read(_CHUNK):
-                body += chunk
-                self._check_size(len(body))
-            if code := await process.wait():
-                raise NoList(DownReason.CLOSED, f"{program} exited with {code}")
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        return bytes(body)
+        return read_file(self._config.file, self._config.body_bytes_max)
 
     async def _get(self) -> bytes:
         timeout = aiohttp.ClientTimeout(total=self._config.timeout_s)
@@ -79,7 +48,7 @@ class Source:
                 body = bytearray()
                 async for chunk in response.content.iter_chunked(_CHUNK):
                     body += chunk
-                    self._check_size(len(body))
+                    check_size(len(body), self._config.body_bytes_max)
                 return bytes(body)
         except aiohttp.ClientConnectorDNSError as error:
             raise NoList(DownReason.DNS, str(error)) from error

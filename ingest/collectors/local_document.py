@@ -1,0 +1,78 @@
+"""A document that a program of this machine prints, or that stands in a file."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from pathlib import Path
+
+from ingest.collectors.list_collector import NoList
+from telemetry.samples import DownReason
+
+_CHUNK = 64 * 1024
+_KILL_S = 1.0
+
+
+class Command:
+    """A program and its arguments; no shell. What it starts itself ends with it.
+
+    A program that waits for a broken device cannot be killed: then none is started until it is gone, so that they do
+    not pile up.
+    """
+
+    def __init__(self, command: tuple[str, ...], body_bytes_max: int) -> None:
+        self._command, self._body_bytes_max = command, body_bytes_max
+        self._last: asyncio.subprocess.Process | None = None
+
+    async def read(self) -> bytes:
+        """What it prints. NoList with the reason; a deadline around it ends the program."""
+        program, *arguments = self._command
+        if self._last is not None and self._last.returncode is None:
+            raise NoList(DownReason.TIMEOUT, f"{program} of an earlier collection cannot be ended")
+        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        try:
+            process = await asyncio.create_subprocess_exec(
+                program, *arguments, stdin=nothing, stdout=pipe, stderr=nothing, start_new_session=True
+            )
+        except OSError as error:
+            raise NoList(DownReason.REFUSED, f"{program}: {error.strerror}") from error
+        self._last = process
+        assert process.stdout is not None
+        try:
+            body = bytearray()
+            while chunk := await process.stdout.read(_CHUNK):
+                body += chunk
+                check_size(len(body), self._body_bytes_max)
+            if code := await process.wait():
+                raise NoList(DownReason.CLOSED, f"{program} exited with {code}")
+        finally:
+            await _end(process)
+        return bytes(body)
+
+
+def read_file(file: Path, body_bytes_max: int) -> bytes:
+    """Its content. NoList with the reason."""
+    try:
+        with file.open("rb") as opened:
+            body = opened.read(body_bytes_max + 1)
+    except OSError as error:
+        raise NoList(DownReason.REFUSED, f"{file}: {error.strerror}") from error
+    check_size(len(body), body_bytes_max)
+    return body
+
+
+def check_size(size: int, body_bytes_max: int) -> None:
+    """NoList for what is too large."""
+    if size > body_bytes_max:
+        raise NoList(DownReason.TOO_LARGE, f"more than {body_bytes_max} bytes")
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With all of its session, which is named as it is."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_KILL_S):
+            await process.wait()
