@@ -18,7 +18,7 @@ from ingest.ledger import DropReason, Ledger
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import DownReason, SampleBatch
 from tests.samples import SAMPLES
-from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, run
+from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, batch, run, table
 
 UUID = "GPU-509665ad-b600-ac93-3616-d754b23d636d"
 BURST = (SAMPLES / "gpu_events" / "dmesg_xid_119.log").read_text()
@@ -60,12 +60,12 @@ def truncate(file: Path) -> None:
     file.write_text("")
 
 
-def values(batch: SampleBatch) -> dict[str, float]:
-    return dict(zip((batch.table.keys[row] for row in batch.series), batch.values.tolist(), strict=True))
+def values(of: SampleBatch) -> dict[str, float]:
+    return dict(zip((of.table.keys[row] for row in of.series), of.values.tolist(), strict=True))
 
 
 async def collected(log: KernelLog, at: int = 0) -> list[dict[str, float]]:
-    return [values(batch) for batch in await log.collect(START_NS + at * SECOND)]
+    return [values(one) for one in await log.collect(START_NS + at * SECOND)]
 
 
 async def test_a_burst_is_one_event_of_the_gpu_that_the_log_names_and_every_record_is_counted(
@@ -94,6 +94,21 @@ async def test_an_xid_becomes_a_finding_about_the_gpu_and_one_that_was_there_bef
     assert {(one.kind, one.object.name) for one in found} == {(FindingKind.GPU_XID, f"node1/{UUID}")}
 
 
+async def test_dcgm_beside_it_makes_no_second_finding_of_one_gpu(context: CollectorContext, file: Path) -> None:
+    """dcgm-exporter says later what the log said, and its own last code, which is older, is no event."""
+    log = make(context, file, gpus={"0000:9b:00.0": UUID})
+    exporter = table("node1", [LAST.replace(',source="kernel_log"', "")], "dcgm")
+    batches: list[SampleBatch] = []
+    for tick in range(12):
+        if tick == 5:
+            append(file, XID)
+        batches += await log.collect(START_NS + round(tick * INTERVAL_S * SECOND))
+        batches.append(batch(exporter, tick, [48.0 if tick < 7 else 79.0]))
+    found = [one for one in run(build_engine(EngineConfig(interval_s=INTERVAL_S)), batches) if isinstance(one, Finding)]
+    assert {one.kind for one in found} == {FindingKind.GPU_XID}
+    assert len({one.id for one in found}) == 1
+
+
 async def test_kmsg_is_read_from_the_boot_on_and_with_the_times_of_its_records(
     context: CollectorContext, tmp_path: Path
 ) -> None:
@@ -120,7 +135,7 @@ async def test_one_log_of_many_hosts(context: CollectorContext, file: Path) -> N
     await log.collect(START_NS)
     append(file, "".join(f"Feb 23 16:24:18 node{n} kernel: {XID}" for n in range(3)))
     batches = await log.collect(START_NS)
-    assert [batch.table.device for batch in batches] == ["node0", "node1"]
+    assert [one.table.device for one in batches] == ["node0", "node1"]
     assert context.ledger.drops == {DropReason.QUOTA: 1}
     append(file, XID)  # no host
     await log.collect(START_NS)
@@ -150,8 +165,8 @@ async def test_a_log_that_cannot_be_read_is_down_and_read_from_its_first_line_wh
 ) -> None:
     file = tmp_path / "later.log"
     log = make(context, file, gpus={"0000:9b:00": UUID})
-    (batch,) = await log.collect(START_NS)
-    assert batch.collection.down is DownReason.REFUSED
+    (down,) = await log.collect(START_NS)
+    assert down.collection.down is DownReason.REFUSED
     file.write_text(XID)
     assert (await collected(log))[0][LAST] == 79.0
 
@@ -175,9 +190,9 @@ async def test_it_reads_until_it_is_cancelled(context: CollectorContext, file: P
     append(file, XID)
     async with asyncio.timeout(60):
         while True:
-            batch = await emitted.get()
-            assert isinstance(batch, SampleBatch)
-            if values(batch)[LAST] == 79.0:
+            one = await emitted.get()
+            assert isinstance(one, SampleBatch)
+            if values(one)[LAST] == 79.0:
                 break
     running.cancel()
     await asyncio.wait([running])
