@@ -30,7 +30,7 @@ class Config(BaseModel):
     )
     device: str = Field("", description="The host. Empty: the one that each line names (syslog, journal_json).")
     gpus: dict[str, str] = Field(
-        default={}, description="PCI address of a GPU to its UUID, where neither driver nor log says it."
+        default={}, description="PCI address of a GPU of `device` to its UUID, where neither driver nor log says it."
     )
     driver_folder: Path = Field(
         Path("/proc/driver/nvidia/gpus"), description="Where the driver lists the GPUs of this host, for kmsg."
@@ -53,4 +53,6 @@ class Config(BaseModel):
     def _has_a_host(self) -> "Config":
         if not self.device and self.format in (Format.KMSG, Format.DMESG):
             raise ValueError(f"device: {self.format} names no host, so the settings have to")
+        if self.gpus and not self.device:
+            raise ValueError("gpus: expected device beside it, as each host has GPUs of its own")
         return self

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 _ADDRESS = r"(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?:\.[0-7])?"
-_XID = re.compile(rf"NVRM: Xid \({_ADDRESS}(?: GPU-I:(\d{{1,3}}))?\): (\d{{1,5}})(?:[,:]|$)")
+_XID = re.compile(rf"NVRM: Xid \({_ADDRESS}(?: GPU-I:(\d{{1,3}})(?: GPU-CI:\d{{1,3}})?)?\): (\d{{1,5}})(?:[,:]|$)")
 _XID_BEGIN = "NVRM: Xid ("
 _GPU = re.compile(rf"NVRM: GPU at {_ADDRESS}: (GPU-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _UPTIME = re.compile(r"\[[^\]]{1,40}\] ?")

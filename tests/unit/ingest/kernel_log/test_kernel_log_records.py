@@ -102,6 +102,7 @@ def test_entries_of_the_journal(line: str, expected: Line | None) -> None:
         ("NVRM: Xid (0000:03:00): 79, GPU has fallen", Xid("0000:03:00", 79)),
         ("NVRM: Xid (PCI:0000:03:00.0): 79", Xid("0000:03:00", 79)),
         ("NVRM: Xid (PCI:0000:41:00 GPU-I:01): 31, pid=9", Xid("0000:41:00", 31, "1")),
+        ("NVRM: Xid (PCI:0000:41:00 GPU-I:05 GPU-CI:02): 13, pid=9, name=a", Xid("0000:41:00", 13, "5")),
         ("NVRM: Xid (PCI:0000:41:00): many", Unreadable()),
         ("NVRM: Xid (PCI:0000:41:00): 999999, a", Unreadable()),
         ("NVRM: GPU at PCI:0000:9b:00: GPU-????????-????-????-????-????????????", None),
