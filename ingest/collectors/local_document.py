@@ -29,14 +29,10 @@ class Command:
         program, *arguments = self._command
         if self._last is not None and self._last.returncode is None:
             raise NoList(DownReason.TIMEOUT, f"{program} of an earlier collection cannot be ended")
-        pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
-            process = await asyncio.create_subprocess_exec(
-                program, *arguments, stdin=nothing, stdout=pipe, stderr=nothing, start_new_session=True
-            )
+            process = self._last = await _started(program, *arguments)
         except OSError as error:
             raise NoList(DownReason.REFUSED, f"{program}: {error.strerror}") from error
-        self._last = process
         assert process.stdout is not None
         try:
             body = bytearray()
@@ -65,6 +61,20 @@ def check_size(size: int, body_bytes_max: int) -> None:
     """NoList for what is too large."""
     if size > body_bytes_max:
         raise NoList(DownReason.TOO_LARGE, f"more than {body_bytes_max} bytes")
+
+
+async def _started(*command: str) -> asyncio.subprocess.Process:
+    """In a session of its own. One that has started is ended where nobody waits for it any more."""
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(*command, stdin=nothing, stdout=pipe, stderr=nothing, start_new_session=True)
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            await _end(await starting)
+        raise
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

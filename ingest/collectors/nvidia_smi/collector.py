@@ -14,7 +14,7 @@ from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.canonical_samples import CanonicalSamples, TargetSamples
 from ingest.collectors.list_collector import NoList
 from ingest.collectors.local_document import Command, read_file
-from ingest.collectors.nvidia_smi.config import Config
+from ingest.collectors.nvidia_smi.config import Config, Target
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from telemetry.samples import DownReason
 
@@ -26,15 +26,15 @@ log = structlog.get_logger("ingest")
 class NvidiaSmiCollector:
     """Runs a command, or reads a file, each interval."""
 
-    def __init__(self, config: Config, context: CollectorContext) -> None:
-        self._config, self._context = config, context
-        self._command = Command(config.command, config.body_bytes_max)
-        self._samples = TargetSamples(self.name, config.device, _SYSTEM, context.clock())
+    def __init__(self, config: Config, target: Target, context: CollectorContext) -> None:
+        self._config, self._target, self._context = config, target, context
+        self._command = Command(target.command, config.body_bytes_max)
+        self._samples = TargetSamples(self.name, target.device, _SYSTEM, context.clock())
         self._down: DownReason | None = None
 
     @property
     def name(self) -> str:
-        return f"{self._config.job_name}/{self._config.device}"
+        return f"{self._config.job_name}/{self._target.device}"
 
     @property
     def interval_s(self) -> float:
@@ -72,9 +72,9 @@ class NvidiaSmiCollector:
         """Nothing is open between collections."""
 
     async def _body(self, now_ns: int) -> bytes:
-        if self._config.file is None:
+        if self._target.file is None:
             return await self._command.read()
-        return await asyncio.to_thread(_recent, self._config.file, self._config, now_ns)
+        return await asyncio.to_thread(_recent, self._target.file, self._config, now_ns)
 
     def _read(self, body: bytes) -> CanonicalSamples:
         return self._samples.read(parse_gpus(body))
@@ -86,7 +86,7 @@ class NvidiaSmiCollector:
     def _report(self, down: DownReason | None, message: str) -> None:
         """Logged when it changes."""
         if down is not None and down != self._down:
-            about = {"target": self.name, "device": self._config.device}
+            about = {"target": self.name, "device": self._target.device}
             log.warning("target is down", reason=down, error=message[:200], **about)
         self._down = down
 
@@ -104,4 +104,4 @@ def _recent(file: Path, config: Config, now_ns: int) -> bytes:
 
 def nvidia_smi_collectors(configs: Iterable[Config], context: CollectorContext) -> list[NvidiaSmiCollector]:
     """One a host."""
-    return [NvidiaSmiCollector(config, context) for config in configs]
+    return [NvidiaSmiCollector(config, target, context) for config in configs for target in config.targets]

@@ -28,8 +28,9 @@ def context() -> Iterator[CollectorContext]:
     workers.shutdown()
 
 
-def make(context: CollectorContext, **settings: Any) -> NvidiaSmiCollector:
-    (made,) = nvidia_smi_collectors([Config.model_validate({"device": "node1", **settings})], context)
+def make(context: CollectorContext, target: dict[str, Any], **settings: Any) -> NvidiaSmiCollector:
+    given = {"targets": [{"device": "node1", **target}], **settings}
+    (made,) = nvidia_smi_collectors([Config.model_validate(given)], context)
     return made
 
 
@@ -45,7 +46,7 @@ def power(batch: SampleBatch) -> float:
 
 
 async def test_what_a_program_prints_is_collected_and_every_sample_counted(context: CollectorContext) -> None:
-    collector = make(context, command=["cat", str(PAGE)])
+    collector = make(context, {"command": ["cat", str(PAGE)]})
     batches = [await collected(collector) for _ in range(2)]
     assert [power(batch) for batch in batches] == [689.54, 689.54]
     assert [batch.collection.seq for batch in batches] == [0, 1]
@@ -54,19 +55,21 @@ async def test_what_a_program_prints_is_collected_and_every_sample_counted(conte
 
 
 @pytest.mark.parametrize(
-    ("settings", "reason"),
+    ("target", "settings", "reason"),
     [
-        ({"command": ["/absent/nvidia-smi"]}, DownReason.REFUSED),
-        ({"command": ["sh", "-c", "echo 'Unable to determine the device handle'; exit 15"]}, DownReason.CLOSED),
-        ({"command": ["echo", "No devices were found"]}, DownReason.BAD_FORMAT),
-        ({"command": ["echo", "<nvidia_smi_log></nvidia_smi_log>"]}, DownReason.NO_SAMPLES),
-        ({"command": ["sleep", "1000"], "timeout_s": 0.2}, DownReason.TIMEOUT),
-        ({"command": ["yes"], "body_bytes_max": 1000}, DownReason.TOO_LARGE),
-        ({"file": "/absent/page.xml"}, DownReason.REFUSED),
+        ({"command": ["/absent/nvidia-smi"]}, {}, DownReason.REFUSED),
+        ({"command": ["sh", "-c", "echo 'Unable to determine the device handle'; exit 15"]}, {}, DownReason.CLOSED),
+        ({"command": ["echo", "No devices were found"]}, {}, DownReason.BAD_FORMAT),
+        ({"command": ["echo", "<nvidia_smi_log></nvidia_smi_log>"]}, {}, DownReason.NO_SAMPLES),
+        ({"command": ["sleep", "1000"]}, {"timeout_s": 0.2}, DownReason.TIMEOUT),
+        ({"command": ["yes"]}, {"body_bytes_max": 1000}, DownReason.TOO_LARGE),
+        ({"file": "/absent/page.xml"}, {}, DownReason.REFUSED),
     ],
 )
-async def test_a_failure_has_a_reason(context: CollectorContext, settings: dict[str, Any], reason: DownReason) -> None:
-    collector = make(context, **settings)
+async def test_a_failure_has_a_reason(
+    context: CollectorContext, target: dict[str, Any], settings: dict[str, Any], reason: DownReason
+) -> None:
+    collector = make(context, target, **settings)
     batches = [await collected(collector) for _ in range(2)]
     assert [(batch.collection.down, batch.collection.seq, len(batch)) for batch in batches] == [
         (reason, 0, 0),
@@ -78,7 +81,7 @@ async def test_a_program_that_is_ended_takes_with_it_what_it_started(context: Co
     fifo = tmp_path / "held"
     os.mkfifo(fifo)
     reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
-    collector = make(context, command=["sh", "-c", f"(echo begun; sleep 1000) >{fifo} & wait"])
+    collector = make(context, {"command": ["sh", "-c", f"(echo begun; sleep 1000) >{fifo} & wait"]})
     collecting = asyncio.create_task(collector.collect(time.time_ns()))
     assert await said(reading) == b"begun\n"
     collecting.cancel()
@@ -100,7 +103,7 @@ async def said(descriptor: int) -> bytes:
 async def test_a_file_is_read_while_somebody_writes_it(context: CollectorContext, tmp_path: Path) -> None:
     file = tmp_path / "node1.xml"
     await asyncio.to_thread(file.write_bytes, PAGE.read_bytes())
-    collector = make(context, file=str(file))
+    collector = make(context, {"file": str(file)})
     assert power(await collected(collector)) == 689.54
     old_s = time.time() - 3600.0
     os.utime(file, (old_s, old_s))

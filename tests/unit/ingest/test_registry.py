@@ -48,7 +48,7 @@ EXAMPLES = {
     "remote_write_receivers": Example([WRITE], ["prometheus"], {"numba", "aiohttp"}),
     "kafka_sources": Example([TOPICS], ["gnmic/telemetry,bgp"], {"numba", "zstandard"}),
     "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
-    "nvidia_smi_sources": Example([{"device": "node1"}], ["nvidia-smi/node1"], {"numba"}),
+    "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
 }
