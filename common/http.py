@@ -143,6 +143,10 @@ class HttpClient:
         """The answer with its whole body; a larger one is NoAnswer. Raises as ``post``."""
         return await self._request("GET", url, None, headers, partial(_whole, bytes_max=body_bytes_max))
 
+    async def delete(self, url: str, headers: Mapping[str, str]) -> HttpAnswer:
+        """The answer with the beginning of its body. Raises as ``post``."""
+        return await self._request("DELETE", url, None, headers, partial(_beginning, bytes_max=EXPLANATION_BYTES_MAX))
+
     async def _request(
         self,
         method: str,

@@ -45,6 +45,10 @@ class BasicAuth(BaseModel):
     username: str = Field(description="User name.")
     password_file: Path = Field(description="File with the password, read again at each use.")
 
+    def password(self) -> str:
+        """What the file holds now; Unavailable as ``read_secret_text``."""
+        return read_secret_text(self.password_file)
+
     def authorization(self) -> str:
         """The value of an ``Authorization`` header (RFC 7617); Unavailable as ``read_secret``."""
         pair = self.username.encode() + b":" + read_secret(self.password_file)

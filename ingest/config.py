@@ -14,8 +14,11 @@ from ingest.collectors.host_counters.config import Config as HostCountersConfig
 from ingest.collectors.infiniband.config import Config as InfinibandConfig
 from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
+from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
+from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
+from ingest.collectors.redfish.config import Config as RedfishConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
@@ -116,6 +119,15 @@ class CollectorSections(BaseModel):
     )
     infiniband_sources: tuple[InfinibandConfig, ...] = Field(
         default=(), description="Links and counters of an InfiniBand fabric, from ibnetdiscover and perfquery."
+    )
+    redfish_configs: tuple[RedfishConfig, ...] = Field(
+        default=(), description="Management controllers of hosts, over Redfish."
+    )
+    nvidia_smi_sources: tuple[NvidiaSmiConfig, ...] = Field(
+        default=(), description="GPUs of hosts without DCGM, by nvidia-smi."
+    )
+    kernel_log_sources: tuple[KernelLogConfig, ...] = Field(
+        default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
 

@@ -3,6 +3,7 @@
 Each branch imports its own collector, so that a process loads the code of the sections that it uses and no other.
 """
 
+import time
 from collections.abc import Iterable, Mapping
 
 from ingest.collectors.base import CollectorContext, Collectors
@@ -81,6 +82,20 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.infiniband.collector import infiniband_collectors
 
             return Collectors(polled=infiniband_collectors(config.infiniband_sources, context))
+        case "redfish_configs":
+            from ingest.collectors.redfish.collector import redfish_collectors
+
+            return Collectors(polled=redfish_collectors(config.redfish_configs, context))
+        case "nvidia_smi_sources":
+            from ingest.collectors.nvidia_smi.collector import nvidia_smi_collectors
+
+            return Collectors(polled=nvidia_smi_collectors(config.nvidia_smi_sources, context))
+        case "kernel_log_sources":
+            from ingest.collectors.kernel_log.collector import kernel_logs
+
+            logs = config.kernel_log_sources
+            hosts = {job.job_name: _targets(job.job_name, {job.device: job.device}) for job in logs if job.device}
+            return Collectors(streaming=kernel_logs(logs, context, time.monotonic_ns()), fixed=hosts)
         case "inventory":
             from ingest.collectors.inventory.collector import inventory_collectors
 

@@ -106,7 +106,7 @@ class Source:
     extra:     labels that are added to every series whose sample carries them.
     parts:     source label -> pattern; its named groups become labels of the source.
     sentinels: closed ranges of values that mean "no value".
-    pages:     real payloads in ``tests/data/samples`` by which its names are tested -> the gNMI path that one answers,
+    pages:     real payloads in ``tests/data/samples`` by which its names are tested -> the path or resource of one,
                "" where that stands in it; ``docs/sources.md`` shows how much of them is read.
     ignored:   what it sends and the catalogue leaves out, and why.
     metrics:   canonical metric -> its names here; the first one of a body or message that gives a series counts.

@@ -16,9 +16,11 @@ from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.value_collector import Values
+from ingest.collectors.redfish.parse import parse_document, samples_of
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -50,7 +52,11 @@ def read_page(system: Source, page: str) -> Reading:
         return _mapped(system, [(each.name, {"node": str(each.lid), "port": str(each.port)}) for each in readings])
     if path.suffix == ".tsv":
         return _mapped(system, _files(path))
-    return _influx(system, path) if path.suffix == ".influx" else _gnmi(system, path, system.pages[page])
+    if path.suffix == ".influx":
+        return _influx(system, path)
+    if path.suffix == ".xml":
+        return _mapped(system, [(one.name, one.labels) for one in parse_gpus(path.read_bytes())])
+    return _redfish(system, path) if system.formats == ("redfish",) else _gnmi(system, path, system.pages[page])
 
 
 def _exposition(system: Source, page: Path) -> Reading:
@@ -71,6 +77,11 @@ def _files(page: Path) -> list[tuple[str, dict[str, str]]]:
         else:
             values.add(below[0], 1.0, device=device)
     return [(name, dict(labels)) for name, labels in values.names]
+def _redfish(system: Source, page: Path) -> Reading:
+    kind = system.pages[str(page.relative_to(SAMPLES))]
+    labels = {"chassis": "1", "role": "host", "supply": "1"}
+    found = samples_of(kind, parse_document(page.read_bytes(), page.name), labels)
+    return _mapped(system, [(one.name, one.labels) for one in found])
 
 
 class _Shown(PushedSeries):

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.gpu.programs import job_at, program_of
-from analytics.detectors.gpu.xid_codes import CLEANUP, classify, is_application
 from analytics.detectors.spec import NO_VERDICTS, Detector, EvidenceColumns, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
+from telemetry.xid_codes import CLEANUP, classify, is_application
 
 REPEATED = "programs_with_application_xids"  # name of the evidence that they repeat
 _SCORES = {"hardware": 3.0, "application": 0.0, "other": 1.5}

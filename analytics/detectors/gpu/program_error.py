@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics.detectors.gpu.programs import job_at, program_of
-from analytics.detectors.gpu.xid_codes import is_application
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts, computed_evidence, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
+from telemetry.xid_codes import is_application
 
 PROGRAM = "program"  # name of the evidence that says whose it was
 _RECENT_NS = 900 * 10**9  # the last code stays in the telemetry: after so long it is history

@@ -22,6 +22,9 @@ PRODUCT = (
 )
 UNSAFE = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "skops", "torch"}
 UNSAFE |= {"google.protobuf.json_format", "xml"}
+# nvidia-smi prints nothing but XML. The bare parser builds no tree and reads no other file, and the module refuses a
+# document that defines entities: tests/unit/ingest/nvidia_smi/test_nvidia_smi_parse.py.
+ALLOWED = {"ingest/collectors/nvidia_smi/parse.py": ["xml.parsers", "xml.parsers.expat"]}
 
 
 def imported_by(source: str) -> Iterator[str]:
@@ -49,7 +52,7 @@ def test_no_module_loads_an_unsafe_reader() -> None:
     files = [path for package in PRODUCT for path in (ROOT / package).rglob("*.py")]
     found = {path.relative_to(ROOT).as_posix(): unsafe(path.read_text()) for path in files}
     assert len(found) > 200
-    assert {path: names for path, names in found.items() if names} == {}
+    assert {path: names for path, names in found.items() if names} == ALLOWED
 
 
 def test_protobuf_runs_on_its_own_bounded_parser() -> None:

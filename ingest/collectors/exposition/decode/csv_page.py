@@ -152,7 +152,7 @@ class CsvReader:
         if bad.any():
             dropped[DropReason.EVENT_TIME] = int(bad.sum())
             times_ns, series, values = times_ns[~bad], series[~bad], values[~bad]
-        return BodySamples(layout.table, times_ns, series, values, layout.unmapped, dropped)
+        return BodySamples(layout.table, times_ns, series, values, layout.unmapped, layout.left_out, dropped)
 
     def _times(self, cells: pl.DataFrame, now_ns: int) -> NDArray[np.int64]:
         """Of the rows; now where a row states none."""

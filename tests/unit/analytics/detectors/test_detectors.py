@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 
 from analytics.config import DetectionConfig
-from analytics.detectors.gpu.xid_codes import classify
 from telemetry.catalogue import OwnMetric, define
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
+from telemetry.xid_codes import classify
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, judged, port_key
 
 GPU = {"device": "node1", "gpu": "GPU-1"}

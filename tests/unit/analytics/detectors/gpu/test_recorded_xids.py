@@ -2,7 +2,7 @@
 
 import re
 
-from analytics.detectors.gpu.xid_codes import classify
+from telemetry.xid_codes import classify
 from tests.h100 import FOLDER
 
 

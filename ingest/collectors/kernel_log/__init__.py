@@ -1,0 +1,1 @@
+"""XID records of the NVIDIA driver in kernel logs."""

@@ -1,0 +1,1 @@
+"""GPUs of hosts without DCGM: what ``nvidia-smi -q -x`` prints."""

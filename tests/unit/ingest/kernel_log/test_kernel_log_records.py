@@ -1,0 +1,127 @@
+"""Lines of kernel logs in each form, and what the driver says in them."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.collectors.kernel_log.records import (
+    GpuName,
+    Line,
+    Unreadable,
+    Xid,
+    dmesg,
+    driver_listing,
+    driver_record,
+    journal_json,
+    kmsg,
+    syslog,
+)
+from tests.h100 import FOLDER
+from tests.samples import SAMPLES
+
+BOOT_NS = 1_700_000_000_000_000_000
+TEXT = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python3, GPU has fallen off the bus."
+UUID = "GPU-509665ad-b600-ac93-3616-d754b23d636d"
+
+
+def test_a_real_log_of_a_host_names_the_gpu_and_its_xid() -> None:
+    text = (SAMPLES / "gpu_events" / "dmesg_xid_119.log").read_text()
+    lines = [line for line in map(dmesg, text.splitlines()) if line is not None]
+    found = [record for line in lines if (record := driver_record(line.text)) is not None]
+    assert found == [GpuName("0000:9b:00", UUID), *[Xid("0000:9b:00", 119)] * 5]
+
+
+def test_xids_that_a_program_provoked_on_a_real_h100() -> None:
+    text = (FOLDER / "xid-kernel-log.txt").read_text()
+    lines = [line for line in map(dmesg, text.splitlines()) if line is not None]
+    assert [driver_record(line.text) for line in lines] == [Xid("0000:1b:00", code) for code in [13] * 7 + [43, 31]]
+
+
+def test_a_real_kmsg_is_read_to_its_last_record() -> None:
+    parse = kmsg(BOOT_NS)
+    lines = [parse(line) for line in (SAMPLES / "gpu_events" / "kmsg_raw.log").read_text().splitlines()]
+    assert [line.number for line in lines if line is not None] == list(range(3964, 4011))
+    assert lines[0] == Line("nvidia-nvswitch2: open (major=510)", "", BOOT_NS + 206_764_307_000, 3964)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"4,10,2000000,-;{TEXT}", Line(TEXT, "", BOOT_NS + 2_000_000_000, 10)),
+        (f"4,10,2000000,-,caller=T12;{TEXT}", Line(TEXT, "", BOOT_NS + 2_000_000_000, 10)),
+        (f"12,11,2000000,-;{TEXT}", Line("", "", BOOT_NS + 2_000_000_000, 11)),  # a program wrote it
+        (" SUBSYSTEM=pci", None),
+        (TEXT, None),
+        (f"4,,2000000,-;{TEXT}", None),
+        (f"4,{'9' * 30},2000000,-;{TEXT}", None),
+    ],
+)
+def test_records_of_kmsg(line: str, expected: Line | None) -> None:
+    assert kmsg(BOOT_NS)(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"Feb 23 16:24:18 node1 kernel: {TEXT}", Line(TEXT, "node1")),
+        (f"Feb  3 16:24:18 node1 kernel: [12345.678901] {TEXT}", Line(TEXT, "node1")),
+        (f"<4>2023-11-14T22:13:20+00:00 node1 kernel: {TEXT}", Line(TEXT, "node1", BOOT_NS)),
+        (f"2023-11-14T22:13:20.000000+00:00 node1 kernel: {TEXT}", Line(TEXT, "node1", BOOT_NS)),
+        (f"Feb 23 16:24:18 node1 logger[7]: kernel: {TEXT}", None),
+        (f"Feb 23 16:24:18 node1 kernel[7]: {TEXT}", None),
+        (TEXT, None),
+    ],
+)
+def test_lines_of_syslog(line: str, expected: Line | None) -> None:
+    assert syslog(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            f'{{"_TRANSPORT":"kernel","_HOSTNAME":"node1","MESSAGE":"{TEXT}",'
+            f'"__REALTIME_TIMESTAMP":"{BOOT_NS // 1000}"}}',
+            Line(TEXT, "node1", BOOT_NS),
+        ),
+        (f'{{"_TRANSPORT":"syslog","_HOSTNAME":"node1","SYSLOG_IDENTIFIER":"kernel","MESSAGE":"{TEXT}"}}', None),
+        ('{"_TRANSPORT":"kernel","MESSAGE":[1,2]}', None),
+        ("[]", None),
+        ("{", None),
+    ],
+)
+def test_entries_of_the_journal(line: str, expected: Line | None) -> None:
+    assert journal_json(line) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("NVRM: Xid (0000:03:00): 79, GPU has fallen", Xid("0000:03:00", 79)),
+        ("NVRM: Xid (PCI:0000:03:00.0): 79", Xid("0000:03:00", 79)),
+        ("NVRM: Xid (PCI:0000:41:00 GPU-I:01): 31, pid=9", Xid("0000:41:00", 31, "1")),
+        ("NVRM: Xid (PCI:0000:41:00 GPU-I:05 GPU-CI:02): 13, pid=9, name=a", Xid("0000:41:00", 13, "5")),
+        ("NVRM: Xid (PCI:0000:41:00): many", Unreadable()),
+        ("NVRM: Xid (PCI:0000:41:00): 999999, a", Unreadable()),
+        ("NVRM: GPU at PCI:0000:9b:00: GPU-????????-????-????-????-????????????", None),
+        (f"python: {TEXT}", None),
+    ],
+)
+def test_what_the_driver_says(text: str, expected: object) -> None:
+    assert driver_record(text) == expected
+
+
+def test_the_list_of_the_driver() -> None:
+    text = f"Model: \t\t NVIDIA H100\nGPU UUID: \t {UUID}\nBus Type: \t PCIe\nBus Location: \t 0000:9b:00.0\n"
+    unknown = text.replace(UUID, "GPU-????????-????-????-????-????????????")
+    assert driver_listing([text, unknown, "", "Bus Location"]) == {"0000:9b:00": UUID}
+
+
+@given(st.text(max_size=200) | st.from_regex(re.compile(r"NVRM: Xid \(.{0,40}\): \d{0,8}.{0,20}")))
+def test_any_line_is_read_or_left(text: str) -> None:
+    for parse in (kmsg(BOOT_NS), syslog, dmesg, journal_json):
+        line = parse(text)
+        if line is not None:
+            driver_record(line.text)
