@@ -121,3 +121,18 @@ class Wire(asyncio.DatagramProtocol):
 def served(*parts: Objects) -> dict[str, tuple[str, object]]:
     """Several tables."""
     return {oid: value for part in parts for oid, value in part.items()}
+
+
+_PHYSICAL, _SENSOR = "1.3.6.1.2.1.47.1.1.1.1", "1.3.6.1.2.1.99.1.1.1"
+
+
+def sensor(index: int, description: str, kind: int, scale: int, precision: int, value: int, status: int = 1) -> Objects:
+    """A row of ENTITY-SENSOR-MIB, with its description."""
+    return {
+        f"{_PHYSICAL}.2.{index}": ("string", description),
+        f"{_SENSOR}.1.{index}": ("integer", kind),
+        f"{_SENSOR}.2.{index}": ("integer", scale),
+        f"{_SENSOR}.3.{index}": ("integer", precision),
+        f"{_SENSOR}.4.{index}": ("integer", value),
+        f"{_SENSOR}.5.{index}": ("integer", status),
+    }
