@@ -23,6 +23,7 @@ from telemetry.series import SeriesTable
 
 log = structlog.get_logger("ingest")
 _SECTION = "snmp_configs"
+_PASSWORD_CHARS_MIN = 8  # RFC 3414, 11.2
 _READ_AGAIN = 10  # collections between two looks at what rarely changes: names of rows, and tables that a device lacks
 
 
@@ -108,8 +109,7 @@ class SnmpCollector:
         )
 
     async def _samples(self) -> Samples:
-        session = await self._opened()
-        clocks = await self._clocks_of(session)
+        session, clocks = await self._greeted()
         if restarted(self._clocks, clocks):
             self._reader.counters.began_again()
             self._known_for = 0
@@ -129,7 +129,7 @@ class SnmpCollector:
             decoded = decode(table, of_table, self._texts, began)
             readings += decoded.readings
             bad += decoded.bad
-            if decoded.unknown:  # a row that is new since the names were read
+            if decoded.unknown and self._known_for < _READ_AGAIN - 1:  # a row that is new since the names were read
                 self._known_for = 0
         samples = self._reader.read(readings)
         samples.received += bad
@@ -172,6 +172,22 @@ class SnmpCollector:
             await asyncio.sleep(wait_s)
         self._next_request_s = loop.time() + 1 / self._config.requests_per_s
 
+    async def _greeted(self) -> tuple[Session, dict[str, int]]:
+        """The session, and what the agent's clocks say.
+
+        An agent of SNMPv3 that restarted does not accept what it accepted before, as its clock is another one: a new
+        session learns it. Of a device that does not answer, a new session looks up the address again.
+        """
+        session = await self._opened()
+        try:
+            return session, await self._clocks_of(session)
+        except NoResponse:
+            await self.stop()
+            if self._config.user is None or self._down is not None or not self._clocks:
+                raise
+        session = await self._opened()
+        return session, await self._clocks_of(session)
+
     async def _opened(self) -> Session:
         """The session, a new one when a secret has changed. Unavailable when one cannot be read."""
         config = self._config
@@ -203,8 +219,12 @@ class SnmpCollector:
 
 
 def _credentials(config: Config, secrets: Sequence[str]) -> Credentials:
+    """Unavailable for a password that no agent accepts."""
     if config.user is None:
         return by_community(secrets[0])
+    for secret in secrets:
+        if len(secret) < _PASSWORD_CHARS_MIN:
+            raise Unavailable(f"a password of the user has less than {_PASSWORD_CHARS_MIN} characters")
     return by_user(config.user, secrets[0], secrets[1] if len(secrets) > 1 else None)
 
 
@@ -218,7 +238,7 @@ def wanted_tables(config: Config) -> tuple[Table, ...]:
 
 
 def snmp_collectors(configs: Iterable[Config], context: CollectorContext) -> list[SnmpCollector]:
-    """One a device. ConfigError for secrets that cannot be read, or too short for SNMPv3."""
+    """One a device. ConfigError for secrets that cannot be read."""
     for config in configs:
         for key, path in config.secret_files.items():
             if path is not None and not path.is_file():

@@ -27,6 +27,7 @@ _AUTH = (
     errind.EncryptionError,
     errind.NotInTimeWindow,
     errind.UnknownCommunityName,
+    errind.UnknownEngineID,
 )
 _AUTH_PROTOCOLS = {
     AuthProtocol.MD5: hlapi.USM_AUTH_HMAC96_MD5,
