@@ -22,6 +22,7 @@ from ingest.collectors.redfish.config import Config as RedfishConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
+from ingest.collectors.snmp.config import Config as SnmpConfig
 
 
 class SchedulerConfig(BaseModel):
@@ -99,6 +100,9 @@ class CollectorSections(BaseModel):
     )
     cisco_mdt_receivers: tuple[MdtConfig, ...] = Field(
         default=(), description="Where Cisco switches push model-driven telemetry."
+    )
+    snmp_configs: tuple[SnmpConfig, ...] = Field(
+        default=(), description="Switches and power distribution units over SNMP; needs the extra `snmp`."
     )
     otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP/gRPC.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")

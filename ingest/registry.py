@@ -6,6 +6,7 @@ Each branch imports its own collector, so that a process loads the code of the s
 import time
 from collections.abc import Iterable, Mapping
 
+from common.errors import ConfigError
 from ingest.collectors.base import CollectorContext, Collectors
 from ingest.collectors.receiver_config import ReceiverConfig
 from ingest.config import CollectorSections
@@ -46,6 +47,13 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             links, dialling = LinkTable(), config.cisco_mdt_receivers
             switches = [mdt_receiver(job, context, links) for job in dialling]
             return Collectors(streaming=switches, fixed=_senders(dialling))
+        case "snmp_configs":
+            try:
+                from ingest.collectors.snmp.collector import snmp_collectors
+            except ModuleNotFoundError as error:
+                raise ConfigError(f"{section}: needs {error.name}: pip install 'fabricscope[snmp]'") from None
+
+            return Collectors(polled=snmp_collectors(config.snmp_configs, context))
         case "otlp_receivers":
             from ingest.collectors.otlp.collector import OtlpReceiver
 

@@ -18,6 +18,7 @@ pytest_plugins = [
     "tests.servers.dialling",
     "tests.servers.gnmi",
     "tests.servers.node_exporter",
+    "tests.servers.snmpd",
     "tests.servers.chromium",
     "tests.servers.nginx",
     "tests.servers.webhook",

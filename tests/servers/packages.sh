@@ -14,6 +14,7 @@ declare -A package_of=(
   [amtool]=prometheus-alertmanager
   [prometheus-node-exporter]=prometheus-node-exporter
   [victoria-metrics]=victoria-metrics
+  [snmpd]=snmpd
   [chromium]=chromium
   [nginx]=nginx-light
   [java]=default-jre-headless

@@ -33,6 +33,7 @@ SCRAPE = {"job_name": "node", "source": "node_exporter", "static_configs": [{"ta
 GNMI = {"job_name": "leaves", "tls": {"insecure": True}, "targets": [{"address": "a:1", "device": "leaf1"}]}
 SLURM = [{"name": "slurm", "command": ["squeue"]}, {"name": "test", "command": ["squeue"]}]
 DIALOUT = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"]}
+SNMP = {"job_name": "room", "community_file": __file__, "targets": [{"address": "a", "device": "pdu1"}]}
 OTLP = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [{"source": "cumulus"}]}
 TOPICS = {"job_name": "gnmic", "topics": ["telemetry", "bgp"], "format": "gnmic_event"}
 FABRIC = {"topology": {"command": ["ibnetdiscover", "-p"]}, "counters": {"file": "perfquery.txt"}}
@@ -42,6 +43,7 @@ EXAMPLES = {
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
     "gnmi_dialout_receivers": Example([DIALOUT], ["dialout/127.0.0.1:0"], {"numba", "grpc"}),
     "cisco_mdt_receivers": Example([DIALOUT], ["mdt/127.0.0.1:0"], {"numba", "grpc"}),
+    "snmp_configs": Example([SNMP], ["room/a"], set()),
     "otlp_receivers": Example([OTLP], ["otlp/127.0.0.1:0"], {"numba", "grpc"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
@@ -107,6 +109,8 @@ def test_sections_that_are_not_in_use_build_nothing(context: CollectorContext) -
             [{"job_name": "a", "source": "dcgm", "authorization": {"credentials_file": "absent"}}],
             "authorization.credentials_file",
         ),
+        ("snmp_configs", [{**SNMP, "community_file": "absent"}], "room: community_file: absent is not"),
+        ("snmp_configs", [{**SNMP, "tables": ["ifTables"]}], "tables: ifTables: expected some of ifTable, ifXTable"),
         (
             "gnmi_configs",
             [{**GNMI, "subscriptions": [{"paths": [{"path": "/a[b"}]}]}],
@@ -151,6 +155,16 @@ def test_another_parser_of_protobuf_stops_the_start(context: CollectorContext, m
     monkeypatch.setattr(api_implementation, "Type", lambda: "python")
     with pytest.raises(ConfigError, match="gnmi_configs: protobuf parses with 'python', expected 'upb'"):
         list(build_collectors(CollectorSections.model_validate({"gnmi_configs": [GNMI]}), context))
+
+
+def test_a_section_whose_extra_is_not_installed_says_how_to(
+    context: CollectorContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pysnmp", None)
+    for module in [name for name in sys.modules if name.startswith(("pysnmp.", "ingest.collectors.snmp."))]:
+        monkeypatch.delitem(sys.modules, module)
+    with pytest.raises(ConfigError, match=r"snmp_configs: needs pysnmp.*: pip install 'fabricscope\[snmp\]'"):
+        list(build_collectors(CollectorSections.model_validate({"snmp_configs": [SNMP]}), context))
 
 
 @pytest.mark.parametrize("section", ["otlp_receivers", "gnmi_dialout_receivers", "cisco_mdt_receivers"])

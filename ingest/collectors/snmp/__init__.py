@@ -1,0 +1,1 @@
+"""Switches and power distribution units over SNMP, the fallback for what speaks nothing better."""
