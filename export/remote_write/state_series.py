@@ -1,9 +1,9 @@
 """What is true of the cluster now, as series: repeated so that queries find it, ended when it is over. Pure.
 
 ``fabricscope_finding_active{kind, object, device, detector}`` is 1 while a finding is active.
-``fabricscope_incident{incident_id, kind, root, where, severity, state}`` is 1, and ``fabricscope_incident_gpu_seconds_total``
-with the same labels is what it has cost. A change of severity or state ends the old series and begins a new one;
-``state="resolved"`` shows once.
+``fabricscope_incident{incident_id, kind, root, where, severity, state}`` is 1, and with the same labels
+``fabricscope_incident_gpu_seconds_total`` is what it has cost. A change of severity or state ends the old series and
+begins a new one; ``state="resolved"`` shows once.
 ``fabricscope_job_node{job_id, name, user, device}`` is 1 for each node of a running job,
 ``fabricscope_node_intent{device, intent}`` while a node is drained, in maintenance, rebooted or powered down, and
 ``fabricscope_change{change_id, kind, object, author}`` while a change lasts.

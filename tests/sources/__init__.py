@@ -19,8 +19,8 @@ from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
-from ingest.collectors.value_collector import Values
 from ingest.collectors.redfish.parse import parse_document, samples_of
+from ingest.collectors.value_collector import Values
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -77,6 +77,8 @@ def _files(page: Path) -> list[tuple[str, dict[str, str]]]:
         else:
             values.add(below[0], 1.0, device=device)
     return [(name, dict(labels)) for name, labels in values.names]
+
+
 def _redfish(system: Source, page: Path) -> Reading:
     kind = system.pages[str(page.relative_to(SAMPLES))]
     labels = {"chassis": "1", "role": "host", "supply": "1"}

@@ -18,7 +18,7 @@ from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.base import CollectorContext, SourceSeries
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
-from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.discovery import Target
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
@@ -82,13 +82,12 @@ class ExpositionCollector:
 
     def source_series(self) -> Iterator[SourceSeries]:
         """Of the last body."""
-        for line, entries in self._reader.series():
-            name = series_key(line.name, line.labels)
+        for name, labels, entries in self._reader.series():
+            key = series_key(name, labels)
             if entries:
-                yield SourceSeries(name, tuple(entry.key for entry in entries))
+                yield SourceSeries(key, tuple(entry.key for entry in entries))
             else:
-                reason = self._mapper.reason(line.name, line.labels)
-                yield SourceSeries(name, reason=reason, left_out=entries is None)
+                yield SourceSeries(key, reason=self._mapper.reason(name, labels), left_out=entries is None)
 
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:
@@ -217,6 +216,10 @@ class PageReader(Protocol):
     def read(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples: ...
 
     def forget(self) -> None: ...
+
+    def series(self) -> Iterator[tuple[str, Mapping[str, str], tuple[Entry, ...] | None]]:
+        """Each series of the last pages, with what it feeds: () for nothing, None where it is left out."""
+        ...
 
 
 def _reader(job: ScrapeConfig, target: Target, mapper: Mapper) -> PageReader:

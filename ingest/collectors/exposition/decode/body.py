@@ -4,7 +4,7 @@ numbers), known series in another order or number (find by name), and new lines 
 Pure: state and body in, samples out. The first step costs a few microseconds, the others are for a worker thread.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -100,10 +100,11 @@ class BodyReader:
         self._index: tuple[NDArray[np.uint8], Ints, Ints] | None = None
         self._layout: Layout | None = None
 
-    def series(self) -> Iterator[tuple[Line, tuple[Entry, ...] | None]]:
+    def series(self) -> Iterator[tuple[str, Mapping[str, str], tuple[Entry, ...] | None]]:
         """Each series that was seen, parsed, with what it feeds: () for nothing, None where it is left out."""
         for text, entries in zip(self._known, self._entries, strict=True):
-            yield _parse(b"", 0, text + b" 0", openmetrics=False), entries
+            line = _parse(b"", 0, text + b" 0", openmetrics=False)
+            yield line.name, line.labels, entries
 
     def read_known(
         self, body: bytes, now_ns: int, *, openmetrics: bool = False, exemplars_max: int = EXEMPLARS_CHEAP

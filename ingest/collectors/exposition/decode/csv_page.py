@@ -6,7 +6,7 @@ a row that is new, or has other labels, is looked at by itself.
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -78,6 +78,13 @@ class CsvReader:
         self._keys: pl.DataFrame | None = None
         self._layout: SeriesLayout | None = None
 
+    def series(self) -> Iterator[tuple[str, Mapping[str, str], tuple[Entry, ...] | None]]:
+        """Each value of the rows that were seen, with what it feeds: () for nothing, None where it is left out."""
+        names = [self._columns.names[place] for place in self._columns.values]
+        for row, mapped in self._rows.items():
+            labels = self._labels_of(row)
+            yield from ((name, labels, entries) for name, entries in zip(names, mapped, strict=True))
+
     def read_known(self, body: bytes, now_ns: int, *, openmetrics: bool = False) -> BodySamples | None:
         """None: a page of thousands of ports is for a worker thread."""
         return None
@@ -134,11 +141,13 @@ class CsvReader:
 
     def _map(self, row: Sequence[str | None]) -> list[_Entries]:
         """The entries of a row's values."""
-        columns = self._columns
-        named = zip((columns.names[place] for place in columns.labels), row, strict=True)
-        labels: Mapping[str, str] = {name: text for name, text in named if text}
-        mapped = [self._mapper.map(columns.names[place], labels) for place in columns.values]
+        labels = self._labels_of(row)
+        mapped = [self._mapper.map(self._columns.names[place], labels) for place in self._columns.values]
         return [None if entries is None else tuple(entries) for entries in mapped]
+
+    def _labels_of(self, row: Sequence[str | None]) -> Mapping[str, str]:
+        named = zip((self._columns.names[place] for place in self._columns.labels), row, strict=True)
+        return {name: text for name, text in named if text}
 
     def _samples(self, layout: SeriesLayout, cells: pl.DataFrame, now_ns: int) -> BodySamples:
         texts = [cells.to_series(place) for place in self._columns.values]
