@@ -15,7 +15,6 @@ _KEPT = 12  # checkpoints
 # Of the usual share of time with kernels: a job that writes stops all its GPUs. One that waits for its data between
 # iterations, or of which some hosts were read before and some after, shows more (assumption).
 _STANDS = 0.5
-_STANDS_READ = 0.2  # the same once all GPUs were read since (assumption): one that works a third of the time goes on
 LATE_TIMES = 2.0  # as long as usual
 CHECKPOINTS_MIN = 3  # before their usual length is known: one of them may be late, or no checkpoint
 PERIODS_MIN = 3
@@ -41,8 +40,7 @@ class Checkpoints:
     while none were. bulk_ns: when more than a trickle of that was last written. busy_min: smallest share of time with
     kernels in the pause; dips: by how much that was below the usual share, as a share of it, of the newest checkpoints.
     peaks: of those, the most bytes a second. still_ns: since when nearly all GPUs are without kernels in the open
-    pause, as far as they were read since, 0 while they are not. rests_ns: lengths of the newest pauses in which nothing
-    was written.
+    pause, 0 while they are not. rests_ns: lengths of the newest pauses in which nothing was written.
     """
 
     usual: tuple[float, ...] = ()
@@ -75,7 +73,7 @@ class Checkpoints:
             written = 0.0
         if busy < self._pause_below():
             by_others = shared and self.trickles_ns() > 0
-            return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others, every_ns)
+            return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others)
         after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self._rested(at_ns)
         usual = (*after.usual[1 - _USUAL_MAX :], busy)
         after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0, still_ns=0)
@@ -83,9 +81,7 @@ class Checkpoints:
             return replace(after, began_ns=())
         return after
 
-    def _in_pause(self, at_ns: int, busy: float, written: float, by_others: bool, every_ns: int) -> "Checkpoints":
-        was_read = 0 < self.still_ns < at_ns - every_ns
-        stands = busy < (_STANDS_READ if was_read else _STANDS) * median(self.usual)
+    def _in_pause(self, at_ns: int, busy: float, written: float, by_others: bool) -> "Checkpoints":
         peak, bulk_ns = self.peak, self.bulk_ns
         if not by_others:
             peak = max(peak, written)
@@ -97,7 +93,7 @@ class Checkpoints:
             busy_min=min(self.busy_min, busy),
             peak=peak,
             bulk_ns=bulk_ns,
-            still_ns=(self.still_ns or at_ns) if stands else 0,
+            still_ns=(self.still_ns or at_ns) if busy < _STANDS * median(self.usual) else 0,
         )
 
     def _stands_later(self, at_ns: int, busy: float, every_ns: int) -> bool:

@@ -86,13 +86,3 @@ def test_a_job_that_stands_still_since_it_began_to_write_waits_for_a_member(ever
         found = found.updated(number * 10 * S, busy, 1e9 if number < 3 else 0.0, False, every_s * S)
     assert (found.trickles_ns(), found.pause_ns) == (100 * S, 10 * S)
     assert found.stands_ns(10 * S) >= 100 * S
-
-
-def test_a_job_that_works_a_third_of_the_time_does_not_stand_still() -> None:
-    """Until all GPUs were read that looks like the begin of a checkpoint, of which some were not read yet."""
-    found = Checkpoints(usual=(1.0,) * 6)
-    stood_s = []
-    for number in range(1, 13):
-        found = found.updated(number * 10 * S, 0.35, 1e9 if number < 3 else 0.0, True, 30 * S)
-        stood_s.append(found.stands_ns(30 * S) // S)
-    assert max(stood_s) <= 60
