@@ -13,6 +13,7 @@ from ingest.collectors.command_config import CommandConfig
 from telemetry.samples import DownReason
 
 _CHUNK = 64 * 1024
+_KILL_S = 1.0
 
 
 class NoAnswer(Exception):
@@ -23,47 +24,58 @@ class NoAnswer(Exception):
         self.reason = reason
 
 
-async def read_output(config: CommandConfig) -> bytes:
-    """What the command prints, or the file holds, now. NoAnswer with the reason; TimeoutError after ``timeout_s``."""
-    async with asyncio.timeout(config.timeout_s):
-        if config.command:
-            return await run_command(config.command, config.body_bytes_max)
-        assert config.file is not None
-        return await read_file(config.file, config.body_bytes_max)
+class Command:
+    """A program and its first arguments, without a shell. What it starts itself ends with it.
 
-
-async def run_command(command: Sequence[str], bytes_max: int) -> bytes:
-    """What a program prints on its standard output, without a shell. NoAnswer where it cannot be run, fails, or prints
-    more than ``bytes_max``. Cancelled, as by a deadline, it ends the program and all that this has started.
+    One that waits for a broken device cannot be killed: then none is started until it is gone, so that they do not pile
+    up.
     """
-    program, *arguments = command
-    try:
-        process = await asyncio.create_subprocess_exec(
-            program,
-            *arguments,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument
-        raise_without_descriptors(error)
-        raise NoAnswer(DownReason.REFUSED, f"{program}: {error}") from error
-    assert process.stdout is not None
-    body, is_whole = bytearray(), False
-    try:
+
+    def __init__(self, command: Sequence[str], bytes_max: int) -> None:
+        self._command, self._bytes_max = command, bytes_max
+        self._last: asyncio.subprocess.Process | None = None
+
+    async def read(self, *arguments: str) -> bytes:
+        """What it prints on its standard output. NoAnswer where it cannot be run, fails, or prints too much.
+
+        Cancelled, as by a deadline, it ends the program and all that this has started.
+        """
+        command = (*self._command, *arguments)
+        if self._last is not None and self._last.returncode is None:
+            raise NoAnswer(DownReason.TIMEOUT, f"{command[0]} of an earlier collection cannot be ended")
+        try:
+            process = self._last = await _started(command)
+        except (OSError, ValueError) as error:  # ValueError: a zero byte in an argument
+            raise_without_descriptors(error)
+            raise NoAnswer(DownReason.REFUSED, f"{command[0]}: {error}") from error
+        try:
+            return await self._output(process)
+        finally:
+            await _end(process)
+
+    async def _output(self, process: asyncio.subprocess.Process) -> bytes:
+        assert process.stdout is not None
+        body = bytearray()
         while chunk := await process.stdout.read(_CHUNK):
             body += chunk
-            check_size(len(body), bytes_max)
-        is_whole = True
+            check_size(len(body), self._bytes_max)
         if code := await process.wait():
-            raise NoAnswer(DownReason.CLOSED, f"{program} exited with {code}")
-    finally:
-        if not is_whole or process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    return bytes(body)
+            raise NoAnswer(DownReason.CLOSED, f"{self._command[0]} exited with {code}")
+        return bytes(body)
+
+
+class Output:
+    """What a command prints, or a file with its output holds."""
+
+    def __init__(self, config: CommandConfig) -> None:
+        self._config, self._command = config, Command(config.command, config.body_bytes_max)
+
+    async def read(self) -> bytes:
+        """As it is now. NoAnswer with the reason; TimeoutError after ``timeout_s``."""
+        async with asyncio.timeout(self._config.timeout_s):
+            if self._config.file is None:
+                return await self._command.read()
+            return await read_file(self._config.file, self._config.body_bytes_max)
 
 
 async def read_file(file: Path, bytes_max: int) -> bytes:
@@ -87,6 +99,35 @@ def raise_without_descriptors(error: Exception) -> None:
     """OutOfDescriptors where the error is that this machine or process has none left: no fault of the source."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         raise OutOfDescriptors from None
+
+
+async def _started(command: Sequence[str]) -> asyncio.subprocess.Process:
+    """In a session of its own. One that has started is ended where nobody waits for it any more."""
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(*command, stdin=nothing, stdout=pipe, stderr=nothing, start_new_session=True)
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError, ValueError):
+            await _end(await starting)
+        raise
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With all of its session, which is named as it is. What it has printed is read to its end, which closes the pipe:
+    left open, that is closed when nobody runs the event loop any more."""
+    assert process.stdout is not None
+    if process.returncode is not None and process.stdout.at_eof():
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_KILL_S):
+            while await process.stdout.read(_CHUNK):
+                pass
+            await process.wait()
 
 
 def _read(file: Path, size: int) -> bytes:

@@ -10,7 +10,7 @@ import structlog
 
 from common.errors import BadInput
 from ingest.collectors.base import CollectorContext
-from ingest.collectors.command import NoAnswer, read_file, run_command
+from ingest.collectors.command import Command, NoAnswer, read_file
 from ingest.collectors.host_counters.config import Config
 from ingest.collectors.host_counters.parse import add_statistics
 from ingest.collectors.host_counters.sysfs import interfaces_of, read_rdma
@@ -29,6 +29,7 @@ class HostCountersCollector(ValueCollector):
         device = config.device or socket.gethostname()
         super().__init__(config.name, device, config.interval_s, "rdma_host", context)
         self._config = config
+        self._ethtool = Command(config.ethtool, _TEXT_BYTES_MAX)
         self._reading: asyncio.Future[Values] | None = None
         self._left_out: dict[str, str] = {}
 
@@ -68,7 +69,7 @@ class HostCountersCollector(ValueCollector):
         if config.statistics is not None:
             text = await read_file(config.statistics / f"{interface}.txt", _TEXT_BYTES_MAX)
         else:
-            text = await run_command((*config.ethtool, interface), _TEXT_BYTES_MAX)
+            text = await self._ethtool.read(interface)
         add_statistics(values, interface, text)
 
 

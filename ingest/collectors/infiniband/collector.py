@@ -7,7 +7,7 @@ import structlog
 
 from common.units import NS_PER_S
 from ingest.collectors.base import ClusterEvent, CollectorContext, PollCollector
-from ingest.collectors.command import read_output
+from ingest.collectors.command import Output
 from ingest.collectors.infiniband.config import Config, CountersConfig
 from ingest.collectors.infiniband.perfquery import Reading, parse_counters
 from ingest.collectors.infiniband.topology import (
@@ -35,7 +35,8 @@ class FabricLinks(ListCollector):
     what = "link"
 
     def __init__(self, config: Config) -> None:
-        super().__init__(config.name, config.topology.interval_s, self._output)
+        self._output = Output(config.topology)
+        super().__init__(config.name, config.topology.interval_s, self._output.read)
         self._config = config
         self._links: dict[str, SeenLink] = {}
         self._malformed = 0
@@ -44,12 +45,9 @@ class FabricLinks(ListCollector):
     async def read_names(self) -> Names:
         """Those of the fabric as it was read last; of the fabric now where it was not yet."""
         if self.names is None:
-            await self._fabric(await self._output())
+            await self._fabric(await self._output.read())
         assert self.names is not None
         return self.names
-
-    async def _output(self) -> bytes:
-        return await read_output(self._config.topology)
 
     async def _fabric(self, body: bytes) -> Fabric:
         fabric = await asyncio.to_thread(parse_topology, body)
@@ -71,12 +69,12 @@ class FabricCounters(ValueCollector):
 
     def __init__(self, name: str, config: CountersConfig, links: FabricLinks, context: CollectorContext) -> None:
         super().__init__(f"{name}/counters", name, config.interval_s, "perfquery", context)
-        self._config, self._links = config, links
+        self._output, self._links = Output(config), links
         self._malformed = 0
 
     async def _values(self) -> Values:
         names = await self._links.read_names()
-        readings, malformed = await asyncio.to_thread(parse_counters, await read_output(self._config))
+        readings, malformed = await asyncio.to_thread(parse_counters, await self._output.read())
         if malformed != self._malformed:
             log.warning("counters have malformed lines", target=self.name, lines=malformed)
             self._malformed = malformed

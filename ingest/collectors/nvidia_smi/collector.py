@@ -12,8 +12,7 @@ from common.units import NS_PER_S
 from ingest.admission.line import Priority
 from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.canonical_samples import CanonicalSamples, TargetSamples
-from ingest.collectors.command import NoAnswer, read_file
-from ingest.collectors.local_command import Command
+from ingest.collectors.command import Command, NoAnswer, read_file
 from ingest.collectors.nvidia_smi.config import Config, Target
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from telemetry.samples import DownReason

@@ -4,7 +4,7 @@ import asyncio
 
 import aiohttp
 
-from ingest.collectors.command import NoAnswer, check_size, read_file, run_command
+from ingest.collectors.command import Command, NoAnswer, check_size, read_file
 from ingest.collectors.slurm.config import SourceConfig
 from telemetry.samples import DownReason
 
@@ -16,6 +16,7 @@ class Source:
 
     def __init__(self, config: SourceConfig) -> None:
         self._config = config
+        self._command = Command(config.command, config.body_bytes_max)
 
     async def read(self) -> bytes:
         """NoAnswer with the reason; TimeoutError after ``timeout_s``."""
@@ -24,7 +25,7 @@ class Source:
 
     async def _body(self) -> bytes:
         if self._config.command:
-            return await run_command(self._config.command, self._config.body_bytes_max)
+            return await self._command.read()
         if self._config.url:
             return await self._get()
         assert self._config.file is not None

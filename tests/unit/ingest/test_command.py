@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ingest.collectors.command import NoAnswer, read_output
+from ingest.collectors.command import NoAnswer, Output
 from ingest.collectors.command_config import CommandConfig
 from telemetry.samples import DownReason
 
 
 async def output(**settings: Any) -> bytes:
-    return await read_output(CommandConfig.model_validate(settings))
+    return await Output(CommandConfig.model_validate(settings)).read()
 
 
 async def test_what_a_command_prints(tmp_path: Path) -> None:
