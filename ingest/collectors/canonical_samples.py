@@ -1,24 +1,24 @@
-"""From the samples that a parser found in a document to canonical series of one target, by the catalogue. Pure.
+"""From numbers that have a name and labels to canonical series of one target, by the catalogue. Pure.
 
-For documents of hundreds of values: a page of an exporter has a reader of its own, which costs less.
+For documents, files of the kernel and output of commands: a page of an exporter has a reader of its own.
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from ingest.collectors.exposition.decode.mapping import Entry, Mapper
-from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.exposition.decode.mapping import Mapper
+from ingest.collectors.series_layout import SeriesLayout, Taken, finish, lay_out, take
 from ingest.ledger import DropReason, Ledger
 from telemetry.catalogue import origins_of, source
-from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
+from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
-_BITS_MAX = 2.0**63
+SeriesName = tuple[str, tuple[tuple[str, str], ...]]
+"""The source's name, and its labels."""
 
 
 class SourceSample(NamedTuple):
@@ -30,16 +30,40 @@ class SourceSample(NamedTuple):
 
 
 @dataclass(slots=True)
-class CanonicalSamples:
-    """values: by canonical series. dropped: further samples of known series, by reason. unmapped: of all others."""
+class Values:
+    """What a source states at one moment, in its order; equally long. A number is NaN where it states none."""
 
-    values: dict[str, float] = field(default_factory=dict)
-    dropped: Counter[DropReason] = field(default_factory=Counter)
-    unmapped: int = 0
+    names: list[SeriesName] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, samples: Iterable[SourceSample]) -> "Values":
+        """What is stated comes first: of two names of one series it counts, whichever of them has no value."""
+        values = cls()
+        for sample in sorted(samples, key=lambda sample: math.isnan(sample.value)):
+            values.add(sample.name, sample.value, **sample.labels)
+        return values
+
+    def add(self, name: str, number: float, /, **labels: str) -> None:
+        self.names.append((name, tuple(labels.items())))
+        self.numbers.append(number)
+
+
+class CanonicalSamples(NamedTuple):
+    """layout: which values are which series. taken: the samples, and what was dropped."""
+
+    layout: SeriesLayout
+    taken: Taken
+
+    def by_series(self) -> dict[str, float]:
+        keys = self.layout.table.keys
+        values = self.taken.values.tolist()
+        return {keys[row]: value for row, value in zip(self.taken.series.tolist(), values, strict=True)}
 
 
 class TargetSamples:
-    """The batches of one target, numbered.
+    """The batches of one target, numbered. Which number is part of which series is worked out once for as long as the
+    names are the same.
 
     system: of the catalogue. epoch_ns: when the collector started; with their numbers it names the collections.
     """
@@ -47,7 +71,11 @@ class TargetSamples:
     def __init__(self, name: str, device: str, system: str, epoch_ns: int) -> None:
         known = source(system)
         self._mapper = Mapper(known, {"device": device}, origins_of(system))
-        self._sentinels = known.sentinels
+        self._sentinels = np.array(known.sentinels, dtype=np.float64).reshape(-1, 2)
+        self._finish = finish()
+        self._name, self._device = name, device
+        self._names: list[SeriesName] = []
+        self._layout = lay_out((), name, device)
         self._table = SeriesTable(name, device, ())
         self._epoch_ns, self._seq = epoch_ns, 0
 
@@ -56,38 +84,37 @@ class TargetSamples:
         """Names that the source sent and that nothing maps."""
         return self._mapper.unmapped
 
-    def read(self, samples: Iterable[SourceSample]) -> CanonicalSamples:
-        """Of two samples of one series the first one counts, unless the catalogue says that they add up."""
-        found = CanonicalSamples()
-        sums: dict[str, tuple[Entry, float]] = {}
-        for sample in samples:
-            entries = self._mapper.map(sample.name, sample.labels)
-            if entries is not None and not entries:
-                found.unmapped += 1
-            for entry in entries or ():
-                value = self._value(entry, sample.value)
-                if entry.adds:  # a part that is NaN makes the sum NaN: what it lacks would look like a decrease
-                    sums[entry.key] = entry, sums[entry.key][1] + value if entry.key in sums else value
-                else:
-                    _add(found, entry, value)
-        for entry, total in sums.values():
-            _add(found, entry, total)
-        return found
+    def read(self, values: Values) -> CanonicalSamples:
+        """Of two values of one series the first one counts, unless the catalogue says that they add up."""
+        if values.names != self._names:
+            found = (self._mapper.map(name, dict(labels)) for name, labels in values.names)
+            self._layout = lay_out(found, self._name, self._device)
+            self._names = values.names
+        numbers = np.array(values.numbers, dtype=np.float64)
+        taken = take(self._layout, numbers, self._sentinels, self._finish)
+        _count_absent(taken.dropped, int(np.isnan(numbers[self._layout.displaced]).sum()))
+        return CanonicalSamples(self._layout, taken)
 
     def batch(self, found: CanonicalSamples, now_ns: int, duration_s: float, ledger: Ledger) -> SampleBatch:
         """One collection, counted: without a sample it is down."""
-        ledger.received(len(found.values) + found.dropped.total())
-        ledger.unmapped(found.unmapped)
-        for reason, count in found.dropped.items():
+        layout, taken = found
+        ledger.received(taken.values.size + sum(taken.dropped.values()))
+        ledger.unmapped(layout.unmapped)
+        for reason, count in taken.dropped.items():
             ledger.dropped(reason, count)
-        if not found.values:
+        if not taken.values.size:
             return self.down(DownReason.NO_SAMPLES, now_ns, duration_s)
-        keys = tuple(found.values)
-        if self._table.keys != keys:
-            self._table = SeriesTable(self._table.target, self._table.device, keys)
-        values = np.fromiter(found.values.values(), np.float64, len(keys))
-        collection = Collection(self._epoch_ns, self._next_seq(), now_ns, duration_s, unmapped=found.unmapped)
-        return SampleBatch(self._table, collection, np.full(len(keys), now_ns), all_rows(len(keys)), values)
+        self._table = layout.table
+        collection = Collection(
+            self._epoch_ns,
+            self._next_seq(),
+            now_ns,
+            duration_s,
+            unmapped=layout.unmapped,
+            left_out=layout.left_out,
+        )
+        times_ns = np.full(taken.values.size, now_ns, np.int64)
+        return SampleBatch(layout.table, collection, times_ns, taken.series, taken.values)
 
     def down(self, reason: DownReason, now_ns: int, duration_s: float) -> SampleBatch:
         """One collection without a sample."""
@@ -95,26 +122,15 @@ class TargetSamples:
         none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
         return SampleBatch(self._table, collection, *none)
 
-    def _value(self, entry: Entry, raw: float) -> float:
-        if entry.bit == CONSTANT:
-            return 1.0
-        if math.isnan(raw) or any(first <= raw <= last for first, last in self._sentinels):
-            return math.nan
-        if entry.bit == PLAIN:
-            return raw * entry.scale
-        return float(int(raw) >> entry.bit & 1) if 0 <= raw < _BITS_MAX else math.nan
-
     def _next_seq(self) -> int:
         seq, self._seq = self._seq, self._seq + 1
         return seq
 
 
-def _add(found: CanonicalSamples, entry: Entry, value: float) -> None:
-    if math.isnan(value):
-        found.dropped[DropReason.NO_VALUE] += 1
-    elif entry.key in found.values:
-        found.dropped[DropReason.DUPLICATE] += 1
-    elif value < entry.low or value > entry.high or value == entry.saturated:
-        found.dropped[DropReason.OUT_OF_BOUNDS] += 1
-    else:
-        found.values[entry.key] = value
+def _count_absent(dropped: dict[DropReason, int], count: int) -> None:
+    """Of the duplicates, those that have no value."""
+    if count:
+        dropped[DropReason.DUPLICATE] -= count
+        dropped[DropReason.NO_VALUE] = dropped.get(DropReason.NO_VALUE, 0) + count
+        if not dropped[DropReason.DUPLICATE]:
+            del dropped[DropReason.DUPLICATE]

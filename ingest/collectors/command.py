@@ -8,6 +8,7 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.errors import BadInput
 from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.command_config import CommandConfig
 from telemetry.samples import DownReason
@@ -22,6 +23,15 @@ class NoAnswer(Exception):
     def __init__(self, reason: DownReason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def reason_of(error: Exception) -> DownReason:
+    """Why a collection failed, by what was raised."""
+    if isinstance(error, NoAnswer):
+        return error.reason
+    if isinstance(error, BadInput):
+        return DownReason(error.reason) if error.reason in set(DownReason) else DownReason.BAD_FORMAT
+    return DownReason.TIMEOUT if isinstance(error, TimeoutError) else DownReason.INTERNAL
 
 
 class Command:

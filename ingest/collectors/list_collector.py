@@ -10,8 +10,8 @@ import structlog
 from common.errors import BadInput
 from ingest.admission.line import Priority
 from ingest.collectors.base import ClusterEvent, CollectorOutput
-from ingest.collectors.command import NoAnswer
-from telemetry.samples import Collection, DownReason, SampleBatch
+from ingest.collectors.command import NoAnswer, reason_of
+from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable
 
 log = structlog.get_logger("ingest")
@@ -49,7 +49,7 @@ class ListCollector:
         try:
             return await self._events(await self._read(), now_ns)
         except (NoAnswer, TimeoutError, BadInput) as error:
-            reason = _reason_of(error)
+            reason = reason_of(error)
             log.warning(f"{self.what} list not collected", target=self.name, reason=str(reason), error=str(error)[:200])
             collection = Collection(self._epoch_ns, self._seq - 1, now_ns, time.monotonic() - began_s, reason)
             none = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.float64)
@@ -65,12 +65,3 @@ class ListCollector:
     def _report_malformed(self, entries: int) -> None:
         if entries:
             log.warning(f"{self.what} list has malformed entries", target=self.name, entries=entries)
-
-
-def _reason_of(error: Exception) -> DownReason:
-    """Why a collection failed, by what ``read`` or ``_events`` has raised."""
-    if isinstance(error, NoAnswer):
-        return error.reason
-    if isinstance(error, BadInput):
-        return DownReason(error.reason) if error.reason in set(DownReason) else DownReason.BAD_FORMAT
-    return DownReason.TIMEOUT

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from google.protobuf import json_format
 
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.exposition.decode.line import parse_line
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.gnmi.decode.decoder import Decoder
@@ -20,7 +21,6 @@ from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.redfish.parse import parse_document, samples_of
-from ingest.collectors.value_collector import Values
 from telemetry.catalogue import Source, origins_of
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES

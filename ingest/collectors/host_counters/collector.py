@@ -10,11 +10,12 @@ import structlog
 
 from common.errors import BadInput
 from ingest.collectors.base import CollectorContext
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import Command, NoAnswer, read_file
 from ingest.collectors.host_counters.config import Config
 from ingest.collectors.host_counters.parse import add_statistics
 from ingest.collectors.host_counters.sysfs import interfaces_of, read_rdma
-from ingest.collectors.value_collector import ValueCollector, Values
+from ingest.collectors.value_collector import ValueCollector
 from telemetry.samples import DownReason
 
 log = structlog.get_logger("ingest")

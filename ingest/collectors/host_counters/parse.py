@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from common.errors import BadInput
-from ingest.collectors.value_collector import Values
+from ingest.collectors.canonical_samples import Values
 
 TEXT_BYTES_MAX = 4096  # a file of sysfs is at most a page
 _NUMBER = re.compile(r"\s*(-?[0-9]{1,30}(?:\.[0-9]{1,30})?)\b")

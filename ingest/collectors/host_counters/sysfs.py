@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import NoAnswer, raise_without_descriptors
 from ingest.collectors.host_counters.parse import TEXT_BYTES_MAX, add_device, add_port
-from ingest.collectors.value_collector import Values
 from telemetry.samples import DownReason
 
 _FOLDERS = ("counters", "hw_counters")

@@ -7,6 +7,7 @@ import structlog
 
 from common.units import NS_PER_S
 from ingest.collectors.base import ClusterEvent, CollectorContext, PollCollector
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import Output
 from ingest.collectors.infiniband.config import Config, CountersConfig
 from ingest.collectors.infiniband.perfquery import Reading, parse_counters
@@ -20,7 +21,7 @@ from ingest.collectors.infiniband.topology import (
     parse_topology,
 )
 from ingest.collectors.list_collector import ListCollector
-from ingest.collectors.value_collector import ValueCollector, Values
+from ingest.collectors.value_collector import ValueCollector
 
 log = structlog.get_logger("ingest")
 HOLD_NS = 600 * NS_PER_S  # as for neighbours by LLDP

@@ -9,7 +9,7 @@ import structlog
 
 from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
-from ingest.collectors.canonical_samples import TargetSamples
+from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.event_time import FUTURE_NS
 from ingest.collectors.kernel_log import metrics
 from ingest.collectors.kernel_log.config import Config, Format
@@ -87,7 +87,7 @@ class KernelLog:
             self._take(line, record, now_ns)
         batches = []
         for host in self._hosts.values():
-            samples = host.target.read(host.xids.reading(now_ns))
+            samples = host.target.read(Values.of(host.xids.reading(now_ns)))
             batches.append(host.target.batch(samples, now_ns, 0.0, self._context.ledger))
         return batches
 

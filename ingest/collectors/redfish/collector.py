@@ -8,7 +8,7 @@ import structlog
 from common.units import to_ns
 from ingest.admission.line import Priority
 from ingest.collectors.base import CollectorContext, CollectorOutput
-from ingest.collectors.canonical_samples import SourceSample, TargetSamples
+from ingest.collectors.canonical_samples import SourceSample, TargetSamples, Values
 from ingest.collectors.redfish import metrics
 from ingest.collectors.redfish.config import Config, Target
 from ingest.collectors.redfish.controller import Controller, NotRead
@@ -94,7 +94,7 @@ class RedfishCollector:
             log.warning("resource is not read", target=self.name, error=problem[:200])
 
     def _read(self, found: list[SourceSample], now_ns: int, duration_s: float) -> CollectorOutput:
-        batch = self._samples.batch(self._samples.read(found), now_ns, duration_s, self._context.ledger)
+        batch = self._samples.batch(self._samples.read(Values.of(found)), now_ns, duration_s, self._context.ledger)
         self._report(batch.collection.down, "no known reading")
         return batch
 

@@ -3,8 +3,8 @@
 import math
 
 from common.errors import BadInput
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.host_counters.parse import add_port, add_statistics
-from ingest.collectors.value_collector import Values
 
 SEEDS = (
     b"NIC statistics:\n     rx_prio3_pause: 7\n     [0]: rx_ucast_packets: 5\n",

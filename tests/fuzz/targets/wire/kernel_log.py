@@ -1,6 +1,6 @@
 """Lines of kernel logs: whatever they say of a GPU is a bounded number of samples that the catalogue maps."""
 
-from ingest.collectors.canonical_samples import TargetSamples
+from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.kernel_log.records import GpuName, Xid, dmesg, driver_record, journal_json, kmsg, syslog
 from ingest.collectors.kernel_log.xids import CODES_MAX, GPUS_MAX, HostXids
 from telemetry.series import is_series_key
@@ -24,7 +24,7 @@ def target(data: bytes) -> None:
                 xids.name(record.address, record.uuid)
             elif isinstance(record, Xid) and line is not None:
                 xids.add(record, line.at_ns)
-    found = TargetSamples("kernel/node1", "node1", "kernel_log", 0).read(xids.reading(10**18))
-    assert not found.unmapped
-    assert len(found.values) <= 1 + GPUS_MAX * (1 + CODES_MAX)
-    assert all(map(is_series_key, found.values))
+    found = TargetSamples("kernel/node1", "node1", "kernel_log", 0).read(Values.of(xids.reading(10**18)))
+    assert not found.layout.unmapped
+    assert found.taken.values.size <= 1 + GPUS_MAX * (1 + CODES_MAX)
+    assert all(map(is_series_key, found.layout.table.keys))

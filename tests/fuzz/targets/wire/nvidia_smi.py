@@ -1,7 +1,7 @@
 """What nvidia-smi prints: it is read or refused, and what is read are series."""
 
 from common.errors import BadInput
-from ingest.collectors.canonical_samples import TargetSamples
+from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from telemetry.series import is_series_key
 
@@ -21,5 +21,5 @@ def target(data: bytes) -> None:
         samples = parse_gpus(data)
     except BadInput:
         return
-    found = TargetSamples("nvidia-smi/node1", "node1", "nvidia_smi", 0).read(samples)
-    assert all(map(is_series_key, found.values))
+    found = TargetSamples("nvidia-smi/node1", "node1", "nvidia_smi", 0).read(Values.of(samples))
+    assert all(map(is_series_key, found.layout.table.keys))

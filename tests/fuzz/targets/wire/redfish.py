@@ -1,7 +1,7 @@
 """Resources of a management controller: what is read of them are series, and links stay on the controller."""
 
 from common.errors import BadInput
-from ingest.collectors.canonical_samples import TargetSamples
+from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.redfish.parse import (
     ROOT,
     can_expand,
@@ -37,5 +37,5 @@ def target(data: bytes) -> None:
             samples = samples_of(kind, document, {"chassis": "1", "role": "host", "supply": "1"})
         except BadInput:
             continue
-        found = TargetSamples("redfish/a", "node1", "redfish", 0).read(samples)
-        assert all(map(is_series_key, found.values))
+        found = TargetSamples("redfish/a", "node1", "redfish", 0).read(Values.of(samples))
+        assert all(map(is_series_key, found.layout.table.keys))

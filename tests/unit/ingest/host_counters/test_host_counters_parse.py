@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import BadInput
+from ingest.collectors.canonical_samples import Values
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.host_counters.parse import add_port, add_statistics, number
-from ingest.collectors.value_collector import Values
 from telemetry.catalogue import origins_of, source
 from telemetry.series import series_key
 

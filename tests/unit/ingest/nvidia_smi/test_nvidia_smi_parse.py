@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.errors import BadInput
-from ingest.collectors.canonical_samples import CanonicalSamples, TargetSamples
+from ingest.collectors.canonical_samples import CanonicalSamples, TargetSamples, Values
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.ledger import DropReason
 from tests.h100 import FOLDER
@@ -25,7 +25,7 @@ PAGES = {
 
 
 def read(body: bytes) -> CanonicalSamples:
-    return TargetSamples("nvidia-smi/node1", "node1", "nvidia_smi", 0).read(parse_gpus(body))
+    return TargetSamples("nvidia-smi/node1", "node1", "nvidia_smi", 0).read(Values.of(parse_gpus(body)))
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def read(body: bytes) -> CanonicalSamples:
 def test_real_values(gpu: str, series: str, value: float) -> None:
     metric, _, labels = series.partition("|")
     inside = ",".join(sorted(filter(None, ('device="node1"', f'gpu="{gpu}"', *labels.split(",")))))
-    assert read(PAGES[gpu].read_bytes()).values[f"{metric}{{{inside}}}"] == pytest.approx(value)
+    assert read(PAGES[gpu].read_bytes()).by_series()[f"{metric}{{{inside}}}"] == pytest.approx(value)
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.stem)
 def test_all_of_a_real_document_is_mapped_or_left_out_for_a_reason(page: Path) -> None:
     found = read(page.read_bytes())
-    assert found.unmapped == 0
-    assert set(found.dropped) == {DropReason.NO_VALUE}
-    assert len(found.values) >= 60
+    assert found.layout.unmapped == 0
+    assert set(found.taken.dropped) == {DropReason.NO_VALUE}
+    assert found.taken.values.size >= 60
 
 
 def test_the_identity_of_a_gpu() -> None:
     expected = {"driver": "580.159.04", "gpu": H100, "index": "0", "model": "NVIDIA H100 80GB HBM3"}
-    (info,) = (key for key in read(PAGES[H100].read_bytes()).values if key.startswith("gpu_info{"))
+    (info,) = (key for key in read(PAGES[H100].read_bytes()).by_series() if key.startswith("gpu_info{"))
     assert all(f'{label}="{value}"' in info for label, value in expected.items())
 
 
@@ -97,15 +97,15 @@ ECC = (
 )
 def test_texts_become_values_or_none(inside: str, values: list[float], dropped: int) -> None:
     found = read(GPU.format(inside).encode())
-    numbers = [value for key, value in found.values.items() if not key.startswith(("gpu_info", "device_software"))]
-    assert (numbers, found.dropped.total()) == (values, dropped)
+    numbers = [value for key, value in found.by_series().items() if not key.startswith(("gpu_info", "device_software"))]
+    assert (numbers, sum(found.taken.dropped.values())) == (values, dropped)
 
 
 def test_two_gpus_of_one_name_are_one() -> None:
     once = "<gpu><uuid>G</uuid><temperature><gpu_temp>{} C</gpu_temp></temperature></gpu>"
     found = read(f"<nvidia_smi_log>{once.format(40)}{once.format(50)}</nvidia_smi_log>".encode())
-    assert 40.0 in found.values.values()
-    assert found.dropped.total() == 0
+    assert 40.0 in found.taken.values
+    assert sum(found.taken.dropped.values()) == 0
 
 
 LAUGHS = '<!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><nvidia_smi_log>&b;</nvidia_smi_log>'
