@@ -16,7 +16,7 @@ from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, StorageTarget, TopologyFact
-from tests.unit.fabricscope.api.traffic import incident
+from tests.unit.fabricscope.api.traffic import eventually, incident
 from tests.unit.fabricscope.api.wall_cluster import EVERY_S, NS, RATED, RECEIVED, SENT, TENSOR, publish_findings
 from tests.unit.traffic import publish_batches, publish_incidents
 
@@ -241,10 +241,12 @@ def finding(
     return Finding(identity, kind, about, "by_hand", FindingState.ACTIVE, at, at, score, 0.9, evidence)
 
 
-async def publish_busy_wall(bus: Bus) -> None:
+async def publish_busy_wall(bus: Bus, url: str) -> None:
+    """As ``publish_wall``."""
     now_ns = time.time_ns()
     facts = [TopologyFact(one, 1, "inventory") for one in entities()]
     await bus.publish(topics.TOPOLOGY, [Message(one.entity.key.encode(), encode_record(one)) for one in facts])
+    await eventually(url, "/api/v1/overview", lambda body: body["jobs_running"] == len(JOBS))
     await publish_batches(bus, *rounds(now_ns))
     losses = HostLosses(
         "node1",

@@ -61,7 +61,7 @@ SCROLLS = """() => [...document.querySelectorAll(".columns > div,.plot > div,#pl
 
 async def test_long_texts_fit_beside_those_that_are_over(api, bus, browser):
     """As after a start in which switches were silent, with a title of two lines and all effects there are."""
-    await publish_busy_wall(bus)
+    await publish_busy_wall(bus, api.url)
     over = [silent_leaf(number) for number in range(7)]
     storage = incidents(time.time_ns())[0]
     title = (
@@ -104,7 +104,7 @@ async def choose(page: Page, title: str, plots: int) -> None:
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 async def test_nothing_is_cut_too_small_or_on_top_of_something_else(api, bus, browser, scheme, size):
-    await publish_busy_wall(bus)
+    await publish_busy_wall(bus, api.url)
     page, problems = await open_page(browser, api.url, *SIZES[size], scheme=scheme)
     await expect(page.locator("#pace li")).to_have_count(3)
     await expect(page.locator("#fabric-map .box")).to_have_count(11)
@@ -116,6 +116,7 @@ async def test_nothing_is_cut_too_small_or_on_top_of_something_else(api, bus, br
         assert await page.evaluate(OVERLAPS) == []
         assert await poor_contrasts(page) == []
         assert await page.evaluate(SCROLLS) == ([] if size != "phone" else [ANY])
+    await expect(page.locator("#fabric-map .box", has_text="cause")).not_to_have_count(0)
     texts = await page.evaluate(MAP_TEXTS)
     assert [text for text, letters, inside in texts if letters < 0.7 or not inside] == []
     assert any("cause" in text for text, *_ in texts)

@@ -41,8 +41,8 @@ def in_the_cluster(now_ns: int) -> Incident:
     )
 
 
-async def publish_incident(bus) -> None:
-    await publish_wall(bus, FALLEN)
+async def publish_incident(bus, url: str) -> None:
+    await publish_wall(bus, url, FALLEN)
     now_ns = time.time_ns()
     await publish_findings(
         bus,
@@ -59,7 +59,7 @@ async def is_drawn(page: Page) -> None:
 
 
 async def test_a_quiet_wall_says_what_is_healthy(api, bus, browser):
-    await publish_wall(bus, STEADY)
+    await publish_wall(bus, api.url, STEADY)
     page, problems = await open_page(browser, api.url)
     await is_drawn(page)
     await expect(page.locator("#verdict")).to_have_text("All quiet")
@@ -74,13 +74,13 @@ async def test_a_quiet_wall_says_what_is_healthy(api, bus, browser):
 
 
 async def test_a_job_that_got_slower_says_by_how_much(api, bus, browser):
-    await publish_wall(bus, FALLEN)
+    await publish_wall(bus, api.url, FALLEN)
     page, _ = await open_page(browser, api.url)
     await expect(page.locator("#pace")).to_contain_text("25 %, steps ×4.0▼ slow4 GPUsbusy 10 % of 40 %")
 
 
 async def test_a_silent_target_says_since_when(api, bus, browser):
-    await publish_wall(bus, STEADY)
+    await publish_wall(bus, api.url, STEADY)
     now_ns = time.time_ns()
     since = time.strftime("%H:%M:%S", time.gmtime(now_ns // NS - 30))
     await publish_batches(bus, *(silent_round("dcgm/node3", "node3", n, now_ns - (30 - 10 * n) * NS) for n in range(3)))
@@ -92,7 +92,7 @@ async def test_a_silent_target_says_since_when(api, bus, browser):
 
 
 async def test_the_fabric_leads_into_a_pod_and_a_rack_by_mouse_and_keyboard(api, bus, browser):
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, problems = await open_page(browser, api.url)
     await is_drawn(page)
     await expect(page.locator("#fabric-map .bundle")).to_have_count(4)
@@ -118,7 +118,7 @@ async def test_the_fabric_leads_into_a_pod_and_a_rack_by_mouse_and_keyboard(api,
 
 
 async def test_an_incident_tells_from_its_cause_to_its_cost(api, bus, browser):
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#detail-title")).to_have_text("pod1: node1 GPU 1 (GPU-1-1) fell")
     await expect(page.locator("#chain li")).to_have_count(5)
@@ -134,7 +134,7 @@ async def test_an_incident_tells_from_its_cause_to_its_cost(api, bus, browser):
 
 async def test_normal_is_what_was_before_the_onset(api, bus, browser):
     """Of the 18 values the last 6 are the fault's."""
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, _ = await open_page(browser, api.url)
     legend = page.locator("#plots .plot p")
     await expect(legend).to_have_text("▼ lower is worse · band: before, 40 % · dashes: normal 40 % · red: onset")
@@ -145,7 +145,7 @@ async def test_normal_is_what_was_before_the_onset(api, bus, browser):
 
 
 async def test_of_a_fault_that_was_always_there_no_normal_is_shown(api, bus, browser):
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, _ = await open_page(browser, api.url)
     now_ns = time.time_ns()
     always = replace(
@@ -159,7 +159,7 @@ async def test_of_a_fault_that_was_always_there_no_normal_is_shown(api, bus, bro
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["incident", "quiet"])
 async def test_it_is_readable_in_both_themes_and_all_sizes(api, bus, browser, scheme, size, kind):
-    await (publish_incident(bus) if kind == "incident" else publish_wall(bus, STEADY))
+    await (publish_incident(bus, api.url) if kind == "incident" else publish_wall(bus, api.url, STEADY))
     page, problems = await open_page(browser, api.url, *SIZES[size], scheme=scheme)
     await is_drawn(page)
     if kind == "incident":
@@ -195,7 +195,7 @@ CUT_OFF = """() => [...document.querySelectorAll("section,.columns > div,#chain,
 
 
 async def test_the_theme_is_the_systems_until_somebody_chooses_and_stays_chosen(api, bus, browser):
-    await publish_wall(bus, STEADY)
+    await publish_wall(bus, api.url, STEADY)
     page, problems = await open_page(browser, api.url, scheme="light")
     root = page.locator("html")
     await expect(root).to_have_attribute("data-theme", "light")
@@ -210,7 +210,7 @@ async def test_the_theme_is_the_systems_until_somebody_chooses_and_stays_chosen(
 
 
 async def test_every_control_is_reached_with_the_keyboard_and_shows_it(api, bus, browser):
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, _ = await open_page(browser, api.url)
     await is_drawn(page)
     await expect(page.locator("#suppressed li")).to_have_count(2)

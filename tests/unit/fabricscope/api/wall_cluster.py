@@ -15,6 +15,7 @@ from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, TopologyFact
+from tests.unit.fabricscope.api.traffic import eventually
 from tests.unit.traffic import publish_batches
 
 NS = 1_000_000_000
@@ -75,10 +76,12 @@ def finding(identity: str, about: ObjectRef, score: float, at_ns: int, kind: Fin
     return Finding(identity, kind, about, "by_hand", FindingState.ACTIVE, at_ns, at_ns, score, 0.9, evidence)
 
 
-async def publish_wall(bus: Bus, works: Sequence[float]) -> None:
-    """The cluster, its rounds until now, and what its GPUs lost."""
+async def publish_wall(bus: Bus, url: str, works: Sequence[float]) -> None:
+    """The cluster, its rounds until now, and what its GPUs lost. The API at ``url`` knows the job before its rounds: it
+    reads the topics side by side, and does not know whose work a round was that it read before."""
     now_ns = time.time_ns()
     await bus.publish(topics.TOPOLOGY, [Message(one.entity.key.encode(), encode_record(one)) for one in facts()])
+    await eventually(url, "/api/v1/overview", lambda body: body["jobs_running"])
     await publish_batches(bus, *rounds(works, now_ns))
     loss = GpuLoss("GPU-1-0", "4711", now_ns - NS, 7200.0, {"fabric": 900.0, "storage": 900.0})
     losses = HostLosses("node1", now_ns, (loss,))
