@@ -89,7 +89,7 @@ _PANELS = (
     ),
     stat(
         30,
-        "Samples without an account (count, now)",
+        "Unaccounted (count, now)",
         "none",
         "What the targets sent less what was delivered, held and dropped. Normal: 0. Anything else is a fault of "
         "Fabricscope: /api/v1/ledger/targets?balanced=false says of which target.",
