@@ -102,7 +102,7 @@ def _node(kind: str, guid: str, port: str, text: str) -> Node:
 
 
 def names_of(fabric: Fabric, switches_by: str = "name", adapters: Mapping[str, str] | None = None) -> Names:
-    """A node is named by its description where that tells it from others, else by its GUID.
+    """A node is named by its description where no other node has it, else by its GUID.
 
     A host describes each adapter by two words, itself and the adapter: ``node1 mlx5_0``. adapters: other names of
     these.

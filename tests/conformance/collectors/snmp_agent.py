@@ -1,4 +1,4 @@
-"""A switch as an SNMP agent tells of it, a collector of it, and a wire that damages what the agent says."""
+"""A switch as an SNMP agent describes it, a collector of it, and a wire that damages what the agent says."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Whoever misspells a key of the settings is told the one that is like it, wherever it stands."""
+"""Whoever misspells a key of the settings sees the one that is like it, wherever it stands."""
 
 import pytest
 
