@@ -90,7 +90,8 @@ class Ledger:
     def __post_init__(self) -> None:
         self._began_ns = self.epoch_ns
 
-    def received(self, n: int, target: str = "") -> None:
+    def received(self, n: int, target: str) -> None:
+        """target: '' where they are of no certain one."""
         self.samples_in += n
         if target and (account := self._account(target)) is not None:
             account.received += n
@@ -104,13 +105,13 @@ class Ledger:
         if (account := self._account(target)) is not None:
             account.queued += n
 
-    def published(self, n: int, target: str = "") -> None:
+    def published(self, n: int, target: str) -> None:
         self.samples_out += n
         if (account := self._accounts.get(target)) is not None:
             account.published += n
             account.queued -= n
 
-    def dropped(self, reason: DropReason, n: int, target: str = "", *, queued: bool = False) -> None:
+    def dropped(self, reason: DropReason, n: int, target: str, *, queued: bool = False) -> None:
         """Counts the end of samples that ``received`` has counted before. queued: and ``queued`` as well."""
         if not n:
             return

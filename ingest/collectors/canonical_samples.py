@@ -98,10 +98,10 @@ class TargetSamples:
     def batch(self, found: CanonicalSamples, now_ns: int, duration_s: float, ledger: Ledger) -> SampleBatch:
         """One collection, counted: without a sample it is down."""
         layout, taken = found
-        ledger.received(taken.values.size + sum(taken.dropped.values()))
+        ledger.received(taken.values.size + sum(taken.dropped.values()), self._name)
         ledger.unmapped(layout.unmapped)
         for reason, count in taken.dropped.items():
-            ledger.dropped(reason, count)
+            ledger.dropped(reason, count, self._name)
         if not taken.values.size:
             return self.down(DownReason.NO_SAMPLES, now_ns, duration_s)
         self._table = layout.table

@@ -70,8 +70,8 @@ class Admitted:
             ledger.dropped(reason, count, target)
             rest[reason] -= count
         for reason, count in rest.items():
-            ledger.received(count)
-            ledger.dropped(reason, count)
+            ledger.received(count, "")
+            ledger.dropped(reason, count, "")
 
 
 @dataclass(slots=True)

@@ -56,7 +56,7 @@ def count_losses(losses: Losses, of_targets: LossesOfTargets, ledger: Ledger) ->
         known = of_targets.get(reason, Counter[str]())
         for target, samples in known.items():
             ledger.dropped(reason, samples, target, queued=True)
-        ledger.dropped(reason, amount.samples - sum(known.values()))
+        ledger.dropped(reason, amount.samples - sum(known.values()), "")
         BATCHES_DROPPED.inc(amount.batches)
         RECORDS_DROPPED.labels(reason=reason).inc(amount.events)
         log.warning("the spool has dropped samples", reason=reason, samples=amount.samples)

@@ -132,9 +132,9 @@ class Spool:
         held, self._opened = counts.held if counts is not None else 0, True
         self._count(store)
         # Between the last save and the end, more was received, or was in memory and is on the disk now.
-        self._ledger.received(max(0, self.unread.samples - held))
+        self._ledger.received(max(0, self.unread.samples - held), "")
         if lost := max(0, held - self.unread.samples):
-            self._ledger.dropped(DropReason.KILLED, lost)
+            self._ledger.dropped(DropReason.KILLED, lost, "")
             log.warning("samples were in memory alone when the last process was killed", samples=lost)
         await self._try(store, lambda store: store.save(self._ledger.counts()))
         if self.unread:

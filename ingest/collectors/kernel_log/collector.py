@@ -152,8 +152,8 @@ class KernelLog:
         return driver_listing(texts)
 
     def _drop(self, reason: DropReason) -> None:
-        self._context.ledger.received(1)
-        self._context.ledger.dropped(reason, 1)
+        self._context.ledger.received(1, "")
+        self._context.ledger.dropped(reason, 1, "")
 
     def _report(self, problem: str) -> None:
         """Logged when it is another one than before."""

@@ -95,10 +95,10 @@ class SnmpCollector:
             self._session = None
 
     def _count(self, samples: Samples) -> None:
-        self._ledger.received(samples.received)
+        self._ledger.received(samples.received, self.name)
         self._ledger.unmapped(samples.unmapped)
         for reason, n in samples.dropped.items():
-            self._ledger.dropped(reason, n)
+            self._ledger.dropped(reason, n, self.name)
 
     def _batch(self, collection: Collection, values: Mapping[str, float]) -> SampleBatch:
         if values and self._table.keys != tuple(values):

@@ -10,6 +10,7 @@ from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason
 from tests.conformance.collectors.http_target import BODY, NOW_NS, Server, make
+from tests.ledgers import assert_accounted
 from tests.servers.answers import Answer, chunked, endless, one_byte_a_second, raw, reset, respond, silence
 
 NOW_US = NOW_NS // 1000
@@ -62,7 +63,7 @@ async def test_every_port_of_the_fabric_is_collected(
         zip((batches[1].table.keys[row] for row in batches[1].series), batches[1].values.tolist(), strict=True)
     )
     assert found['ib_port_transmit_bytes_total{device="0x32",port="40"}'] == 50 * 40 * 4
-    assert ledger.samples_in == 8000 + ledger.drops.total()
+    assert_accounted(ledger, batches)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ingest.collectors.host_counters.config import Config
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.series import series_key
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 
 NOW_NS = 1_760_000_000 * NS_PER_S
@@ -77,7 +78,7 @@ async def test_the_counters_of_a_real_host(context: CollectorContext, sysfs: Pat
     assert set(batches[1].times_ns.tolist()) == {NOW_NS + 1}
     assert batches[1].collection.unmapped == 1
     assert collector.unmapped == {"ethtool/novelty"}
-    assert ledger.samples_in == sum(map(len, batches)) + ledger.drops.total()
+    assert_accounted(ledger, batches)
 
 
 async def test_every_counter_of_every_port_is_read(context: CollectorContext, sysfs: Path) -> None:

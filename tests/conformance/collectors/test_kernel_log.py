@@ -17,6 +17,7 @@ from ingest.collectors.kernel_log.config import Config
 from ingest.ledger import DropReason, Ledger
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import DownReason, SampleBatch
+from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, batch, run, table
 
@@ -132,17 +133,19 @@ async def test_kmsg_is_read_from_the_boot_on_and_with_the_times_of_its_records(
 
 async def test_one_log_of_many_hosts(context: CollectorContext, file: Path) -> None:
     log = make(context, file, format="syslog", device="", hosts_max=2)
-    await log.collect(START_NS)
+    emitted = list(await log.collect(START_NS))
     append(file, "".join(f"Feb 23 16:24:18 node{n} kernel: {XID}" for n in range(3)))
     batches = await log.collect(START_NS)
+    emitted += batches
     assert [one.table.device for one in batches] == ["node0", "node1"]
     assert context.ledger.drops == {DropReason.QUOTA: 1}
     append(file, XID)  # no host
-    await log.collect(START_NS)
+    emitted += await log.collect(START_NS)
     assert context.ledger.drops == {DropReason.QUOTA: 1}
     append(file, f"Feb 23 16:24:18 node1 kernel: {XID.replace(': 79', ': x')}")
-    await log.collect(START_NS)
+    emitted += await log.collect(START_NS)
     assert context.ledger.drops == {DropReason.QUOTA: 1, DropReason.BAD_FORMAT: 1}
+    assert_accounted(context.ledger, emitted, nobodys=2)
     assert context.ledger.samples_in == 2 * 3 * 3 + 2, "every sample and every record without room is counted"
 
 

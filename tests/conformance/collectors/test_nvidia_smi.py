@@ -16,6 +16,7 @@ from ingest.collectors.nvidia_smi.config import Config
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason, SampleBatch
 from tests.h100 import FOLDER
+from tests.ledgers import assert_accounted
 
 PAGE = FOLDER / "nvidia-smi-train.xml"
 POWER = 'gpu_power_watts{device="node1",gpu="GPU-00000000-0000-4000-8000-000000000001"}'
@@ -51,7 +52,7 @@ async def test_what_a_program_prints_is_collected_and_every_sample_counted(conte
     assert [power(batch) for batch in batches] == [689.54, 689.54]
     assert [batch.collection.seq for batch in batches] == [0, 1]
     assert batches[0].table is batches[1].table
-    assert context.ledger.samples_in == sum(map(len, batches)) + context.ledger.drops.total()
+    assert_accounted(context.ledger, batches)
 
 
 @pytest.mark.parametrize(

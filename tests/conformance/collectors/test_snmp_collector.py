@@ -13,6 +13,7 @@ from ingest.ledger import DropReason, Ledger
 from ingest.once import collect_once
 from telemetry.samples import DownReason
 from tests.conformance.collectors.snmp_agent import IF, IFX, NOW_NS, collector, interfaces, of_port, values
+from tests.ledgers import assert_accounted
 from tests.servers.snmpd import COMMUNITY, Snmpd
 
 PORT_0 = {
@@ -49,7 +50,7 @@ async def test_interfaces_become_canonical_samples_under_their_names(
     assert len(batch) == 3 * len(PORT_0) + 1
     assert (batch.table.target, batch.table.device) == (f"snmp/{agent.address}", "leaf1")
     assert set(batch.times_ns.tolist()) == {NOW_NS}
-    assert ledger.samples_in == len(batch)
+    assert_accounted(ledger, [batch])
     assert (batch.collection.unmapped, switch.unmapped) == (0, set())
 
 

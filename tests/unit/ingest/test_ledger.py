@@ -29,10 +29,10 @@ def test_a_new_ledger_is_empty_and_balanced() -> None:
 )
 def test_the_balance(received: int, published: int, dropped: dict[DropReason, int], queued: int, balance: int) -> None:
     ledger = Ledger(0)
-    ledger.received(received)
-    ledger.published(published)
+    ledger.received(received, "")
+    ledger.published(published, "")
     for reason, n in dropped.items():
-        ledger.dropped(reason, n)
+        ledger.dropped(reason, n, "")
     report = ledger.report("i", 1, queued, {"targets": 3.0})
     assert report.balance == balance
     assert report.dropped == {reason.value: n for reason, n in dropped.items()}
@@ -42,9 +42,9 @@ def test_the_balance(received: int, published: int, dropped: dict[DropReason, in
 def test_counts_add_up_and_nothing_is_no_drop() -> None:
     ledger = Ledger(0)
     for n in (1, 2, 3):
-        ledger.received(n)
-        ledger.dropped(DropReason.NO_VALUE, n)
-        ledger.dropped(DropReason.QUOTA, 0)
+        ledger.received(n, "")
+        ledger.dropped(DropReason.NO_VALUE, n, "")
+        ledger.dropped(DropReason.QUOTA, 0, "")
     assert ledger.samples_in == 6
     assert dict(ledger.drops) == {DropReason.NO_VALUE: 6}
 
@@ -61,7 +61,7 @@ def test_samples_that_nothing_maps_are_counted_apart() -> None:
 def test_the_reasons_of_a_report_are_sorted_so_that_equal_counts_give_equal_bytes() -> None:
     ledger = Ledger(0)
     for reason in (DropReason.TOO_LARGE, DropReason.BAD_FORMAT, DropReason.QUOTA):
-        ledger.dropped(reason, 1)
+        ledger.dropped(reason, 1, "")
     assert list(ledger.report("i", 0, 0, {}).dropped) == ["bad_format", "quota", "too_large"]
 
 
@@ -128,13 +128,13 @@ def test_metrics_get_what_was_counted_since_the_last_update() -> None:
     ledger = Ledger(0)
     names = ("samples_received_total", "samples_published_total")
     before = [value(name) for name in names] + [value("samples_dropped_total", reason="quota")]
-    ledger.received(10)
-    ledger.published(6)
-    ledger.dropped(DropReason.QUOTA, 4)
+    ledger.received(10, "")
+    ledger.published(6, "")
+    ledger.dropped(DropReason.QUOTA, 4, "")
     ledger.update_metrics()
     ledger.update_metrics()
-    ledger.received(1)
-    ledger.published(1)
+    ledger.received(1, "")
+    ledger.published(1, "")
     ledger.update_metrics()
     after = [value(name) for name in names] + [value("samples_dropped_total", reason="quota")]
     assert [new - old for old, new in zip(before, after, strict=True)] == [11.0, 7.0, 4.0]

@@ -229,8 +229,8 @@ async def test_the_ledger_goes_on_after_a_stop(tmp_path: Path) -> None:
     first = Process(tmp_path, FlakyBus())
     await first.publisher.start()
     first.ledger.epoch_ns = 3
-    first.ledger.received(4)
-    first.ledger.dropped(DropReason.QUOTA, 4)
+    first.ledger.received(4, "")
+    first.ledger.dropped(DropReason.QUOTA, 4, "")
     first.feed(0)
     await until(lambda: first.ledger.samples_out == 10)
     await first.publisher.stop()

@@ -84,7 +84,7 @@ def hostile_cluster() -> list[Entity]:
 
 
 async def test_every_hostile_text_is_text_around_the_incidents(api, bus, browser):
-    await publish_incident(bus)
+    await publish_incident(bus, api.url)
     page, problems = await open_page(browser, api.url)
     await is_drawn(page)
     await expect(page.locator("#suppressed li")).to_have_count(2)
