@@ -6,7 +6,6 @@ and value. ``admit`` makes one batch for each device of them. Nothing of it is d
 parts of sums.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -16,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ingest.collectors import pushed_values
+from ingest.collectors.admitted import Admitted
 from ingest.collectors.event_time import accepted
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.relabel import relabel
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_sums import Sum
 from ingest.collectors.pushed_values import BAD, KNOWN, LEFT_OUT, REFUSED, Entries, Output, Pushed, Rules, Slots
-from ingest.ledger import DropReason, Ledger
+from ingest.ledger import DropReason
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
@@ -42,36 +42,6 @@ _REASONS = {
     pushed_values.REFUSED_AT: DropReason.NEW_SERIES,
     pushed_values.BAD_AT: DropReason.BAD_FORMAT,
 }
-
-
-@dataclass(slots=True)
-class Admitted:
-    """What became of a push. received = samples of the batches + dropped; unmapped: samples that no rule knows.
-
-    of_targets: of ``dropped``, by target and reason; not those of series that were refused or have no target.
-    """
-
-    batches: list[SampleBatch]
-    dropped: Counter[DropReason] = field(default_factory=Counter)
-    of_targets: Counter[tuple[str, DropReason]] = field(default_factory=Counter)
-    unmapped: int = 0
-
-    @property
-    def received(self) -> int:
-        return sum(map(len, self.batches)) + self.dropped.total()
-
-    def count(self, ledger: Ledger) -> None:
-        """All of it as received, and the drops as such: of each target, and what nobody's is."""
-        for batch in self.batches:
-            ledger.received(len(batch), batch.table.target)
-        rest = self.dropped.copy()
-        for (target, reason), count in self.of_targets.items():
-            ledger.received(count, target)
-            ledger.dropped(reason, count, target)
-            rest[reason] -= count
-        for reason, count in rest.items():
-            ledger.received(count, "")
-            ledger.dropped(reason, count, "")
 
 
 @dataclass(slots=True)

@@ -5,11 +5,12 @@ from collections.abc import Sequence, Set
 
 from common.threads import OneThread
 from common.units import to_ns
+from ingest.collectors.admitted import Admitted
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
-from ingest.collectors.pushed_series import Admitted, PushedSeries, warm_up
+from ingest.collectors.pushed_series import PushedSeries, warm_up
 
 
 class TelegrafSeries:

@@ -5,11 +5,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from ingest.collectors.admitted import Admitted
 from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.collectors.exposition.decode.line import parse_line
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.pushed_rule import PushedRule
-from ingest.collectors.pushed_series import FORGET_NS, Admitted, PushedSeries
+from ingest.collectors.pushed_series import FORGET_NS, PushedSeries
 from ingest.ledger import DropReason, Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.ledger import TargetAccount

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import BadInput
-from ingest.collectors.pushed_series import Admitted, PushedSeries
+from ingest.collectors.admitted import Admitted
+from ingest.collectors.pushed_series import PushedSeries
 
 MALFORMED, TEXT = "malformed", "text"
 _INT_MAX = 2**63 - 1

@@ -13,10 +13,11 @@ from common.units import NS_PER_S
 from common.wire.hashed_bytes import UNKNOWN
 from common.wire.span_table import SpanTable
 from ingest.collectors import pushed_series
+from ingest.collectors.admitted import Admitted
 from ingest.collectors.otlp.decode import scan
 from ingest.collectors.otlp.decode.attributes import metric_name, point_labels, resource_labels
 from ingest.collectors.otlp.decode.scan import PARTS, Part, Points, Stop, scan_request
-from ingest.collectors.pushed_series import Admitted, PushedSeries
+from ingest.collectors.pushed_series import PushedSeries
 
 _COLUMNS = 4096
 _END, _UNUSUAL, _FULL, _ = map(int, Stop)  # plain integers: looking up a member of an enumeration costs a microsecond

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from common.errors import BadInput
 from common.units import NS_PER_MS
-from ingest.collectors.pushed_series import Admitted, PushedSeries
+from ingest.collectors.admitted import Admitted
+from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.remote_write.decode import scan
 from ingest.collectors.remote_write.decode.known import UNKNOWN, UNREADABLE, KnownSeries
 from ingest.collectors.remote_write.decode.labels import read_labels

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ingest.collectors.admitted import Admitted
 from ingest.collectors.kafka_topics.config import Config, TopicRule
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
-from ingest.collectors.pushed_series import Admitted, PushedSeries
+from ingest.collectors.pushed_series import PushedSeries
 from ingest.ledger import DropReason
 from tests.samples import SAMPLES
 
