@@ -121,7 +121,7 @@ def names_of(fabric: Fabric, switches_by: str = "name", adapters: Mapping[str, s
     usable = {
         lid: name
         for lid, name in by_lid.items()
-        if times[name, fabric.nodes[lid].port] == 1 and all(map(_is_name, filter(None, name)))
+        if name[0] and times[name, fabric.nodes[lid].port] == 1 and all(map(_is_name, filter(None, name)))
     }
     return Names({lid: usable.get(lid, (node.guid, "")) for lid, node in fabric.nodes.items()})
 

@@ -57,6 +57,7 @@ def test_every_line_of_a_real_output_is_read(file: str) -> None:
         (line(peer="MT4129 ConnectX7 Mellanox Technologies"), Link("0x7", "1", "leaf1", "1", 4 * 100e9)),
         (line(name="Quantum Mellanox Technologies"), Link("0x5", "1", "node1", "mlx5_0", 4 * 100e9)),
         (line(peer="node1"), Link("leaf1", "1", "node1", "1", 4 * 100e9)),
+        (line(peer=".example mlx5_0"), Link("0x7", "1", "leaf1", "1", 4 * 100e9)),
         (line().replace("NDR", "???"), Link("leaf1", "1", "node1", "mlx5_0", 0.0)),
     ],
 )
