@@ -54,9 +54,13 @@ def connection_settings(config: KafkaConnection) -> dict[str, Any]:
 
 
 async def start_client(config: KafkaConnection, start: Coroutine[Any, Any, object]) -> None:
-    """Starts an aiokafka client within ``attempt_deadline_s``. Unauthorized when a broker refuses our credentials."""
+    """Starts an aiokafka client. Unauthorized when a broker refuses our credentials.
+
+    Each broker of ``bootstrap`` has ``attempt_deadline_s``: one that stands still accepts the connection and says
+    nothing, and the client comes to the next only when its time is up.
+    """
     try:
-        await within(config.attempt_deadline_s, start)
+        await within(config.attempt_deadline_s * len(config.bootstrap), start)
     except KafkaConnectionError as error:  # which is all that clients report of a refusal
         refusal = await _refusal(config) if config.security.startswith("sasl") else None
         if refusal is not None:

@@ -20,6 +20,7 @@ async def ensure_topics(config: KafkaConfig, topics: list[Topic]) -> None:
     """Unavailable when the cluster does not answer or refuses; ConfigError when a topic has other partitions."""
     admin = AIOKafkaAdminClient(**connection_settings(config))
     try:
+        await start_client(config, admin.start())
         await within(config.attempt_deadline_s, _ensure(config, topics, admin))
     except (KafkaError, OSError, AttributeError) as error:  # AttributeError: aiokafka, while no controller is known
         raise Unavailable(f"topics cannot be made: {error!r}") from error
@@ -28,7 +29,6 @@ async def ensure_topics(config: KafkaConfig, topics: list[Topic]) -> None:
 
 
 async def _ensure(config: KafkaConfig, topics: list[Topic], admin: Any) -> None:
-    await start_client(config, admin.start())
     found = await _partitions(admin, topics)
     missing = [topic for topic in topics if topic.name not in found]
     if missing:

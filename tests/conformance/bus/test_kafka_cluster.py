@@ -8,6 +8,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from bus.base import Bus, Record
 from bus.config import BusConfig, KafkaConfig
+from common.errors import Unavailable
 from telemetry.topics import Topic
 from tests.conformance.bus.administration import administration
 from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read_until, running
@@ -67,7 +68,10 @@ class Publishing:
 
     async def _publish(self) -> None:
         while not self._enough:
-            await self._bus.publish(self._topic, numbered(20, first=self.acknowledged))
+            try:
+                await self._bus.publish(self._topic, numbered(20, first=self.acknowledged))
+            except Unavailable:
+                continue
             self.acknowledged += 20
 
     async def _read(self, enough: Callable[[list[Record]], bool]) -> list[Record]:

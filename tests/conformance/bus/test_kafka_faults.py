@@ -1,6 +1,7 @@
 """The Kafka engine against a broker that is absent, killed, frozen or at odds with us."""
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,19 @@ def absent() -> Iterator[KafkaServer]:
         broker = KafkaServer(folder)
         yield broker
         broker.stop()
+
+
+async def test_brokers_that_stand_still_are_passed_over_at_the_first_attempt(
+    kafka: KafkaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aiokafka.conn.random.shuffle", lambda hosts: None)  # the one that answers is asked last
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        silent = tuple(f"127.0.0.1:{server.getsockname()[1]}" for server in (one, other))
+        config = KafkaConfig(bootstrap=(*silent, kafka.address), attempt_deadline_s=1)
+        before = _connect_retries("producer")
+        async with running(BusConfig(kind="kafka", kafka=config)) as bus:
+            await bus.publish(fresh_topic(), numbered(10))
+        assert _connect_retries("producer") == before
 
 
 async def test_a_broker_that_appears_late_gets_what_was_published_before(absent: KafkaServer) -> None:
