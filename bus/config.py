@@ -65,7 +65,9 @@ class KafkaConnection(BaseModel):
     password: SecretStr | None = Field(None, description="its password; better in password_file")
     password_file: Path | None = Field(None, description="read at every connection, so that it can rotate")
     client_id: str = Field("fabricscope", description="our name in the broker's logs and metrics")
-    attempt_deadline_s: float = Field(10, gt=0, description="one attempt of a request to one broker; then the client is rebuilt")
+    attempt_deadline_s: float = Field(
+        10, gt=0, description="one attempt of a request to one broker; then the client is rebuilt"
+    )
     stall_s: float = Field(
         30, gt=0, description="a consumer that brings nothing for so long while records wait is rebuilt"
     )
