@@ -128,7 +128,7 @@ class Correlator:
         said = [entry for flap in flaps for entry in records.add_comparison(flap, graph, now_ns)]
         self._note(said)
         tracks = self._memory.tracks
-        firing = {track.key: track.onset_ns for track in tracks if track.fires}
+        firing = {(track.cause.kind, track.cause.root): track.onset_ns for track in tracks if track.fires}
         self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
         moved = self._index.replace(self._considered.findings)
         away, kept = _away(tracks), self._memory.absences
@@ -310,16 +310,15 @@ class Correlator:
                 tracks.append(track)
         ids = {track.id for track in tracks}
         for track in tracks:
-            self._advance(track, now_ns, ids)
-            ids.add(track.id)
+            if not track.fires or not track.primary or track.life.cleared_ns:
+                self._advance(track, now_ns, ids)
+                ids.add(track.id)
         resolved = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
         still_open = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
         self._memory.tracks = sorted(still_open, key=lambda track: track.age)
         return [*resolved, *merged]
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
-        if track.fires and track.primary and not track.life.cleared_ns:
-            return
         config = self._config
         was = track.life.state
         track.life = advance(
@@ -343,7 +342,7 @@ class Correlator:
         if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
             track.continue_from(before, now_ns)
         else:
-            track.id = incident_id(*track.key, track.onset_ns, ids)
+            track.id = incident_id(track.cause.kind, root, track.onset_ns, ids)
         track.note(now_ns, root, phrases.fired(track) + phrases.modules(self._cluster.graph, root))
         records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
