@@ -74,7 +74,7 @@ def origins(
 
 
 def _alone(key: Paused, sides: "_Sides", about: Iterable[Finding]) -> Origin:
-    """A paused port that no other one leads to or from, as most of those of many hosts: the walk ends where it began."""
+    """A paused port that no other one leads to or from, as most of many hosts: the walk ends where it began."""
     end = End.SWITCH if sides.to_switch else End.EDGE
     devices = frozenset({sides.device, sides.peer}) if sides.peer else frozenset({sides.device})
     return Origin(end, key[0], frozenset({key[0]}), sides.peer, frozenset([each.id for each in about]), devices)
