@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence, Set
 from heapq import merge
 from itertools import islice
 
-from analytics.correlate.cause import JOB_WAITS
-from analytics.correlate.claim import Claim, Key
+from analytics.correlate.cause import JOB_WAITS, Key
+from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pressure import explains_wait

@@ -7,7 +7,10 @@ from functools import cached_property
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import FindingGroup, HoldPolicy, Tier, finding_kinds, incident_kinds, kinds_in
-from telemetry.objects import ObjectRef
+from telemetry.objects import ObjectKind, ObjectRef
+
+# Kind and root, in the order of names. Plain strings: they remember their hashes, and a step asks for thousands.
+Key = tuple[IncidentKind, ObjectKind, str]
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class Cause:
     wait_hold: HoldPolicy = HoldPolicy.NONE
 
     @cached_property  # so no slots: a step asks each cause some twenty times
-    def key(self) -> tuple[IncidentKind, ObjectRef]:
-        return self.kind, self.root
+    def key(self) -> Key:
+        return self.kind, self.root.kind, self.root.name
 
     @cached_property
     def reaching(self) -> tuple[Hashable, ...]:

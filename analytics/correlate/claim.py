@@ -5,10 +5,6 @@ from dataclasses import dataclass, field
 from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.reach import Reach
 from telemetry.findings import FindingKind
-from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectRef
-
-Key = tuple[IncidentKind, ObjectRef]
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
+from analytics.correlate.continuing import follow, hand_over, merge
 from analytics.correlate.cover import Chooser, OpenCause, choose
 from analytics.correlate.finding_index import FindingIndex, Moved
 from analytics.correlate.kept import Kept
@@ -35,7 +36,7 @@ from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
-from telemetry.kinds import HoldPolicy, incident_kinds
+from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
@@ -56,7 +57,6 @@ _LEARNED = frozenset(
     }
 )
 _USUAL = ": it has been so for so long that it counts as usual, nothing shows a repair"
-_HOLDS = {policy: place for place, policy in enumerate(HoldPolicy)}
 
 
 class Correlator:
@@ -128,7 +128,7 @@ class Correlator:
         said = [entry for flap in flaps for entry in records.add_comparison(flap, graph, now_ns)]
         self._note(said)
         tracks = self._memory.tracks
-        firing = {track.key: track.onset_ns for track in tracks if track.fires}
+        firing = {(track.cause.kind, track.cause.root): track.onset_ns for track in tracks if track.fires}
         self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
         moved = self._index.replace(self._considered.findings)
         away, kept = _away(tracks), self._memory.absences
@@ -285,21 +285,21 @@ class Correlator:
         self._memory.mark_explained(chain.from_iterable(explained), now_ns)
         for claim, known in zip(claims, matching.continues, strict=True):
             others = _rivalling(alternatives, claim)
-            if known and not others and self._reports.keep(known, claim, now_ns):
+            if known and not others and self._reports.keep(view, known, claim, now_ns):
                 tracks.append(known)
                 continue
             findings = claim.findings
             track = known or Track(claim.cause, Life(IncidentState.PENDING, now_ns), claim.onset_ns)
             if known:
                 lost |= dict.fromkeys((track.primary | track.symptoms) - findings, track)
-            _follow(track, claim, now_ns)
+            follow(track, claim, now_ns)
             track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
             self._reports.update(view, track, claim, others, now_ns)
             tracks.append(track)
-        _hand_over(lost, claims)
+        hand_over(lost, claims)
         self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
-            _merge(track, tracks[at], now_ns)
+            merge(track, tracks[at], now_ns)
             self._reports.disturb(tracks[at])
         continued = {id(track) for track in (*tracks, *merged)}
         for track in before:
@@ -310,16 +310,15 @@ class Correlator:
                 tracks.append(track)
         ids = {track.id for track in tracks}
         for track in tracks:
-            self._advance(track, now_ns, ids)
-            ids.add(track.id)
+            if not track.fires or not track.primary or track.life.cleared_ns:
+                self._advance(track, now_ns, ids)
+                ids.add(track.id)
         resolved = [track for track in tracks if track.life.state is IncidentState.RESOLVED]
         still_open = [track for track in tracks if track.life.state is not IncidentState.RESOLVED]
         self._memory.tracks = sorted(still_open, key=lambda track: track.age)
         return [*resolved, *merged]
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
-        if track.fires and track.primary and not track.life.cleared_ns:
-            return
         config = self._config
         was = track.life.state
         track.life = advance(
@@ -343,7 +342,7 @@ class Correlator:
         if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
             track.continue_from(before, now_ns)
         else:
-            track.id = incident_id(*track.key, track.onset_ns, ids)
+            track.id = incident_id(track.cause.kind, root, track.onset_ns, ids)
         track.note(now_ns, root, phrases.fired(track) + phrases.modules(self._cluster.graph, root))
         records.open_incident(root, track.cause.kind, _last(track, 0), now_ns, self._cluster.graph)
 
@@ -390,50 +389,3 @@ def _rivalling(alternatives: Mapping[str, list[Cause]], claim: Claim) -> Sequenc
     shared = alternatives.keys() & claim.findings
     others = {id(other): other for found in sorted(shared) for other in alternatives[found]}
     return sorted(others.values(), key=lambda other: other.key)
-
-
-def _follow(track: Track, claim: Claim, now_ns: int) -> None:
-    """Makes a track continue with a claim: its cause may now be a better one, its id stays."""
-    if track.id and track.key != claim.cause.key:
-        was = f"{track.cause.kind} {phrases.short(track.cause.root)}"
-        track.note(now_ns, claim.cause.root, f"cause revised (was {was}): {claim.cause.reason}")
-    if track.key != claim.cause.key:
-        track.explained_max = 0
-        if not track.id:
-            track.forget_impact()
-    track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
-    track.cause = _as_known(track, claim.cause) if track.id else claim.cause
-    track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
-
-
-def _as_known(track: Track, cause: Cause) -> Cause:
-    """The cause, with what it took away at most: devices that come back one after the other went away together. And
-    with its longest hold: of the NICs of a busy host one pauses for longer than the others. What is left of it when it
-    is nearly over does not make it harmless."""
-    before = track.cause
-    if track.key != cause.key:
-        return cause
-    if cause.gone < before.gone:
-        cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
-    if cause.links < before.links:
-        cause = replace(cause, links=before.links, headline=before.headline, reason=before.reason)
-    if cause.harmless and not before.harmless:
-        cause = replace(cause, harmless=False, headline=before.headline, reason=before.reason)
-    if _HOLDS[cause.wait_hold] < _HOLDS[before.wait_hold]:
-        cause = replace(cause, wait_hold=before.wait_hold)
-    return cause
-
-
-def _hand_over(lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:
-    """What another cause explains by now is no finding of the incident that had it: each has its own symptoms."""
-    for found in lost.keys() & {found for claim in claims for found in claim.findings} if lost else ():
-        lost[found].members.pop(found, None)
-
-
-def _merge(track: Track, into: Track, now_ns: int) -> None:
-    """Closes a track whose evidence another one explains."""
-    track.life = Life(IncidentState.RESOLVED, track.life.opened_ns, track.life.fired_ns, now_ns)
-    track.note(now_ns, into.cause.root, f"merged into {into.id or into.cause.kind}: one cause explains both")
-    into.take_over_impact(track)
-    for found, onset in sorted(track.members.items()):
-        into.members.setdefault(found, onset)

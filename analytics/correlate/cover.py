@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from analytics.correlate.absorb import absorb
-from analytics.correlate.cause import JOB_WAITS, Cause
+from analytics.correlate.cause import JOB_WAITS, Cause, Key
 from analytics.correlate.causes import leftover
-from analytics.correlate.claim import Claim, Key
+from analytics.correlate.claim import Claim
 from analytics.correlate.pressure import explains_wait
 from analytics.correlate.symptoms import Near, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.kinds import Tier, incident_kinds
+from telemetry.objects import ObjectRef
 
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
@@ -76,13 +77,7 @@ def unique(causes: Iterable[Cause]) -> list[Cause]:
         known = best.get(cause.key)
         if known is None or (cause.factor, len(cause.primary)) > (known.factor, len(known.primary)):
             best[cause.key] = cause
-    return [best[key] for key in sorted(best, key=by_name)]
-
-
-def by_name(key: Key) -> tuple[str, str, str]:
-    """The order of keys, without a call of Python for each comparison."""
-    kind, root = key
-    return kind, root.kind, root.name
+    return [best[key] for key in sorted(best)]
 
 
 def gain(view: CorrelationView, cause: Cause, uncovered: set[str]) -> float:
@@ -91,8 +86,8 @@ def gain(view: CorrelationView, cause: Cause, uncovered: set[str]) -> float:
 
 
 def _gain(view: CorrelationView, cause: Cause, newly: Set[str]) -> float:
-    weights = view.index.weights
-    return incident_kinds()[cause.kind].prior * cause.factor * sum(map(weights.__getitem__, sorted(newly)))
+    weights = map(view.index.weights.__getitem__, sorted(newly) if len(newly) > 1 else newly)
+    return incident_kinds()[cause.kind].prior * cause.factor * sum(weights)
 
 
 def _greedy(
@@ -105,6 +100,7 @@ def _greedy(
 
     Source: Minoux (1978), Accelerated greedy algorithms for maximizing submodular set functions.
     """
+    by_id = view.by_id
     bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
     newly = [cause.primary & uncovered for cause in causes]
     heap = [(-_gain(view, cause, newly[at]) * bonus[at], at) for at, cause in enumerate(causes)]
@@ -121,22 +117,25 @@ def _greedy(
         elif now < 0:
             primary = set(newly[at])
             uncovered -= primary
-            onsets = tuple(sorted(view.by_id[found].onset_ns for found in primary))
+            own = [by_id[found] for found in primary]
+            onsets = tuple(sorted([finding.onset_ns for finding in own]))
             onset = min(onsets[0], open_since.get(cause.key, onsets[0]))
-            kinds = {view.by_id[found].kind for found in primary}
+            kinds = {finding.kind for finding in own}
             claim = Claim(cause, onset, view.cluster.reach(cause), -now, primary, onsets_ns=onsets, kinds=kinds)
-            claim.symptoms |= _own_symptoms(view, claim, uncovered)
-            kinds |= {view.by_id[found].kind for found in claim.symptoms}
-            uncovered -= claim.symptoms
+            if ill := claim.reach.own & view.symptomatic:
+                _add_own_symptoms(view, claim, ill, uncovered)
             chosen.append(claim)
     return chosen
 
 
-def _own_symptoms(view: CorrelationView, claim: Claim, uncovered: set[str]) -> set[str]:
+def _add_own_symptoms(view: CorrelationView, claim: Claim, ill: Iterable[ObjectRef], uncovered: set[str]) -> None:
     """Symptoms about the root itself: they must not open a weaker cause with the same root."""
-    ill = claim.reach.own & view.symptomatic
-    about = (finding for ref in ill for finding in view.about(ref) if finding.id in uncovered)
-    return {finding.id for finding in about if _explains(view, claim, finding)}
+    about = [finding for ref in ill for finding in view.about(ref) if finding.id in uncovered]
+    explained = [finding for finding in about if _explains(view, claim, finding)]
+    claim.symptoms.update([finding.id for finding in explained])
+    uncovered -= claim.symptoms
+    assert claim.kinds is not None
+    claim.kinds.update([finding.kind for finding in explained])
 
 
 def _explains(view: CorrelationView, claim: Claim, finding: Finding) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from itertools import chain
 
 import rustworkx as rx
 
@@ -56,19 +57,27 @@ def origins(
     """Every origin of back-pressure, by port. findings: those of pauses, in a fixed order. standing: ports that are
     paused all the time and send nothing."""
     paused = _paused(findings, graph)
-    walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
     keys = sorted(paused, key=_by_name)
-    index = dict(zip(keys, walk.add_nodes_from(keys), strict=True))
     by_device: defaultdict[tuple[str, str], list[Paused]] = defaultdict(list)
-    for port, priority in keys:
-        by_device[port.device, priority].append((port, priority))
     sides = {port: _Sides.of(port, graph) for port, _ in keys}
-    for key in keys:
-        for towards in _towards(key, by_device, sides, standing):
-            walk.add_edge(index[key], index[towards], None)
+    for port, priority in keys:
+        by_device[sides[port].device, priority].append((port, priority))
+    leads = {key: onward for key in keys if (onward := list(_towards(key, by_device, sides, standing)))}
+    walked = leads.keys() | set(chain.from_iterable(leads.values()))
+    found = [_alone(key, sides[key[0]], paused[key]) for key in keys if key not in walked]
+    walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
+    index = dict(zip(ordered := sorted(walked, key=_by_name), walk.add_nodes_from(ordered), strict=True))
+    walk.add_edges_from_no_data([(index[key], index[towards]) for key in leads for towards in leads[key]])
     ends = [_end(walk, component, graph) for component in rx.strongly_connected_components(walk)]
-    found = [_origin(walk, end, paused, graph) for end in ends if end is not None]
+    found += [_origin(walk, end, paused, graph) for end in ends if end is not None]
     return sorted(found, key=lambda origin: (*_by_name((origin.port, origin.end.value)), sorted(origin.findings)))
+
+
+def _alone(key: Paused, sides: "_Sides", about: Iterable[Finding]) -> Origin:
+    """A paused port that no other one leads to or from, as most of many hosts: the walk ends where it began."""
+    end = End.SWITCH if sides.to_switch else End.EDGE
+    devices = frozenset({sides.device, sides.peer}) if sides.peer else frozenset({sides.device})
+    return Origin(end, key[0], frozenset({key[0]}), sides.peer, frozenset([each.id for each in about]), devices)
 
 
 def _by_name(key: Paused) -> tuple[str, str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from analytics.correlate.cause import Cause
+from analytics.correlate.cause import Cause, Key
 from analytics.correlate.claim import Claim
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.object_records import LastIncident
@@ -76,7 +76,7 @@ class Track:
     published_gpu_seconds: float = 0.0
 
     @property
-    def key(self) -> tuple[IncidentKind, ObjectRef]:
+    def key(self) -> Key:
         return self.cause.key
 
     @property

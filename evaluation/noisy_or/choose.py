@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from analytics.correlate.cause import JOB_WAITS, Cause
+from analytics.correlate.cause import JOB_WAITS, Cause, Key
 from analytics.correlate.causes import leftover
 from analytics.correlate.claim import Claim
-from analytics.correlate.cover import OpenCause, by_name, gain, unique
+from analytics.correlate.cover import OpenCause, gain, unique
 from analytics.correlate.view import CorrelationView
-from evaluation.noisy_or.model import Candidate, Key, Likelihoods, candidate, cooling, leak
+from evaluation.noisy_or.model import Candidate, Likelihoods, candidate, cooling, leak
 from evaluation.noisy_or.search import Search
 from telemetry.findings import Finding
 from telemetry.objects import ObjectRef
@@ -38,7 +38,7 @@ class _Choice:
         proposed = [candidate(view, each, since.get(each.key)) for each in _supported(view, causes)]
         again = {each.key for each in proposed}
         over = {each.cause.key: each for each in open_causes if each.cooling and each.cause.key not in again}
-        self._candidates = [*proposed, *(cooling(view, over[key]) for key in sorted(over, key=by_name))]
+        self._candidates = [*proposed, *(cooling(view, over[key]) for key in sorted(over))]
         self._given = range(len(proposed), len(self._candidates))
         self._likelihoods = Likelihoods(view, self._candidates, self._holders)
 

@@ -11,17 +11,15 @@ from itertools import islice
 from math import log
 
 from analytics.correlate.absorb import places
-from analytics.correlate.cause import JOB_WAITS, Cause
+from analytics.correlate.cause import JOB_WAITS, Cause, Key
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.cover import OPEN_BONUS, OpenCause
 from analytics.correlate.symptoms import Near, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import IncidentKind
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 
-Key = tuple[IncidentKind, ObjectRef]
 Place = tuple[Near, str | ObjectRef]
 BASE = 1e-2  # that something which the evidence allows is the cause, before the evidence counts
 LEAK = 1e-6  # that a finding of weight 1 is there without any cause that is known

@@ -156,8 +156,8 @@ def hosts_by_rack(view: CorrelationView, names: Iterable[str]) -> Siblings:
     """These hosts, by the racks that they stand in."""
     racks = {name: view.graph.devices[name].rack for name in names if name in view.graph.devices}
     members = {rack: view.graph.rack(rack) for rack in set(racks.values()) if rack}
-    sizes = {rack: sum(view.graph.role(each) is Role.HOST for each in members[rack]) for rack in members}
-    return Siblings("rack", {name: (rack,) for name, rack in racks.items() if rack}, sizes, len(view.graph.racks))
+    sizes = {rack: sum(view.graph.role(each) is Role.HOST for each in of_rack) for rack, of_rack in members.items()}
+    return Siblings("rack", {name: (rack,) for name, rack in racks.items() if rack}, sizes, view.graph.number_of_racks)
 
 
 def hosts_by_pod(view: CorrelationView) -> Siblings:

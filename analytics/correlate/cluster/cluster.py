@@ -67,7 +67,7 @@ class Cluster:
 
     def of(self, compute: Callable[["Cluster", ObjectRef], T], ref: ObjectRef) -> T:
         """What a function makes of an object, kept until the graph or the jobs are other ones."""
-        key = compute, ref
+        key = compute, ref.kind, ref.name
         if key not in self._of_objects:
             _make_room(self._of_objects)
             self._of_objects[key] = compute(self, ref)

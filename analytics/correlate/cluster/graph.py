@@ -278,8 +278,8 @@ class Graph:
         return bool(self._links)
 
     @property
-    def racks(self) -> list[str]:
-        return sorted(self._racks)
+    def number_of_racks(self) -> int:
+        return len(self._racks)
 
 
 def _ports_named(link: ObjectRef) -> tuple[ObjectRef, ...]:

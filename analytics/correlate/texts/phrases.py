@@ -201,7 +201,7 @@ def _unrecorded(view: CorrelationView) -> Iterator[str]:
         yield f"roles of {_count(view.cluster.inferred, 'device')} inferred from what they send"
     if not graph.has_links:
         yield "no cable recorded: LLDP or an inventory would say what is behind a port"
-    if not graph.racks:
+    if not graph.number_of_racks:
         yield "no rack recorded: an inventory would say what shares power and air"
     if not jobs.running and not jobs.ended:
         yield "no job recorded: Slurm or Kubernetes would say who waits"

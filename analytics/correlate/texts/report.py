@@ -221,11 +221,11 @@ def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) 
         return ()
     gains = [gain(view, other, claim.findings) for other in others]
     total = claim.gain + sum(gains)
-    ranked = sorted((-score, other.key, other.reason) for score, other in zip(gains, others, strict=True))
+    ranked = sorted(zip(gains, others, strict=True), key=lambda each: (-each[0], each[1].key, each[1].reason))
     return tuple(
-        Hypothesis(kind, root, round(-score / total, 2), reason)
-        for score, (kind, root), reason in ranked[:ALTERNATIVES_MAX]
-        if score < 0
+        Hypothesis(other.kind, other.root, round(score / total, 2), other.reason)
+        for score, other in ranked[:ALTERNATIVES_MAX]
+        if score > 0
     )
 
 

@@ -102,13 +102,17 @@ class Reports:
         if view.changes != self._changes:
             self._changes, self._before = list(view.changes), {}
 
-    def keep(self, track: Track, claim: Claim, now_ns: int) -> bool:
-        """Whether this step changes nothing about a track, which is then left as it is: until now it cost nothing."""
+    def keep(self, view: CorrelationView, track: Track, claim: Claim, now_ns: int) -> bool:
+        """Whether this step changes nothing about a track but what its verdict compares, which notifies nobody. It is
+        then left as it is: until now it cost nothing."""
         known = self._before.get(id(track))
-        if known is None or not known.settled or known.claim is not claim or self._other_verdict(claim):
+        if known is None or not known.settled or known.claim is not claim or _concerns(self._moved.others, claim):
             return False
-        if _concerns(self._moved.others, claim):
-            return False
+        if self._other_verdict(claim):
+            said = len(track.notes)
+            report.compare(view, track, claim, self._rivals, now_ns)
+            if len(track.notes) > said:
+                return False
         self._known[id(track)] = known
         track.accounted_ns = now_ns
         return True

@@ -107,6 +107,8 @@ def _other_incident(view: CorrelationView, members: Sequence[Finding], rival: Cl
 def _members(view: CorrelationView, claim: Claim) -> list[Finding]:
     """Its symptoms, then its own evidence, each by onset."""
     found = [view.by_id[each] for each in (*claim.symptoms, *claim.primary)]
+    if len(found) == 1:
+        return found
     found.sort(key=lambda each: (each.id in claim.primary, each.onset_ns, each.id))
     return found[:COMPARED_MAX]
 

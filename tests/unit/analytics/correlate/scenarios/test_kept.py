@@ -193,3 +193,16 @@ def test_an_incident_that_was_left_alone_says_what_a_job_loses(run: Run, cluster
     run.tick(ticks=3)
     costly = [incident.root for incident in run.incidents.values() if incident.gpu_seconds]
     assert costly == [one.object]
+
+
+def test_an_incident_of_which_only_a_rival_changed_is_compared_and_not_aged(
+    run: Run, cluster: Fabric, aged: list[str]
+) -> None:
+    run.tick(cluster.find(K.LINK_ERRORS, "leaf1/Ethernet1"))
+    run.tick(ticks=3)
+    (track,) = run.correlator._memory.tracks
+    before = track.against
+    aged.clear()
+    run.tick(cluster.find(K.LINK_FLAPPING, "leaf5/Ethernet1", 15, score=5.0))
+    assert track.against != before
+    assert track.cause.root.name not in aged
