@@ -9,6 +9,7 @@ from telemetry.findings import Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
+from telemetry.objects import parse_object
 from telemetry.topology import Link, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
 
@@ -22,7 +23,8 @@ def away(run: Run, ports: Sequence[str], at: float = 0.0, kind: K = K.LINK_DOWN)
 
 
 def plug(run: Run, *cables: tuple[str, str], gone: bool = False) -> None:
-    of = [Link(*one.split("/"), *other.split("/")) for one, other in cables]
+    ports = [(parse_object(f"port:{one}"), parse_object(f"port:{other}")) for one, other in cables]
+    of = [Link(a.device, a.name.partition("/")[2], b.device, b.name.partition("/")[2]) for a, b in ports]
     run.topology = run.topology.with_facts([TopologyFact(each, run.now_ns, "lldp", gone=gone) for each in of])
 
 
@@ -40,7 +42,10 @@ def test_two_swapped_cables_of_a_host_are_one_page(run: Run) -> None:
     first, second = away(run, FIRST), away(run, SECOND, 2)
     run.tick(*first)
     run.tick(*second, ticks=3)
-    assert (run.pages, run.only.title.partition(" — ")[0]) == ([f"link_down {A}"], f"[CRIT] pod1: links {A} and {B} down")
+    assert (run.pages, run.only.title.partition(" — ")[0]) == (
+        [f"link_down {A}"],
+        f"[CRIT] pod1: links {A} and {B} down",
+    )
     swap(run, FIRST, SECOND)
     run.tick(ticks=2)
     assert "cables of node1/mlx5_0 and node1/mlx5_2 swapped" in run.only.title
