@@ -11,7 +11,7 @@ from typing import Any
 from analytics.correlate import absences, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
-from analytics.correlate.causes import FAMILIES, waves
+from analytics.correlate.causes import FAMILIES, cables, waves
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
@@ -305,7 +305,7 @@ class Correlator:
         for track in before:
             if id(track) not in continued:
                 track.primary, track.symptoms = set(), set()
-                track.cause = waves.refreshed(view, track.cause)
+                track.cause = cables.as_cabled(view, waves.refreshed(view, track.cause))
                 track.accounted_ns = now_ns
                 tracks.append(track)
         ids = {track.id for track in tracks}
@@ -338,7 +338,9 @@ class Correlator:
     def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         """A track that fires gets its id: that of the incident that it is again, else its own."""
         root, records = track.cause.root, self._memory.records
-        before = records.recurs(root, now_ns, int(self._config.recurrence_s * NS_PER_S))
+        within_ns = int(self._config.recurrence_s * NS_PER_S)
+        known = (records.recurs(ref, now_ns, within_ns) for ref in (root, *sorted(track.cause.links)))
+        before = next(filter(None, known), None)
         if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
             track.continue_from(before, now_ns)
         else:

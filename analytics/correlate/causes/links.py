@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from analytics.correlate.cause import LINK, Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.causes.cables import links_with, pulled
 from analytics.correlate.causes.parts import LINKS_MIN
 from analytics.correlate.repairs import repair_of, repairs_gpu
 from analytics.correlate.view import CorrelationView
@@ -25,14 +26,14 @@ FLAPPING_SCORE = 2.0  # times the limit of carrier changes: more than one outage
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
-    """One cause a link, from findings about either end."""
-    links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
-    for finding in view.of(*sorted(LINK)):
-        links[view.graph.link_of.get(finding.object, finding.object)].append(finding)
+    """One cause a link, from findings about either end; one of several that were pulled at once."""
+    links = links_with(view, view.of(*sorted(LINK)))
     began = _onsets(view, links)
     over = {link: found for link, found in links.items() if _is_over(view, link, found)}
     yield from _outages(view, _without_repairs(view, over))
-    for link in sorted(links.keys() - over.keys()):
+    together = pulled(view, {link: found for link, found in links.items() if link not in over})
+    yield from (each.cause for each in together)
+    for link in sorted(links.keys() - over.keys() - {ref for each in together for ref in each.links}):
         degraded, alone = view.is_firing(IncidentKind.LINK_DEGRADED, [link]), _is_alone(view, link, links[link], began)
         yield view.kept(_link, link.name, link, links[link], degraded, alone)
 

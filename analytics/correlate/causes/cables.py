@@ -1,0 +1,178 @@
+"""Cables that were pulled at once: several of one host, and two that have changed places.
+
+Two links of a host that lead to different switches do not fail at once by chance, so they are one incident. Two cables
+are swapped where both ends of one lead to the ends of the other one by now: as LLDP says once they are plugged in.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analytics.correlate.cause import LINK, Cause, cause_of
+from analytics.correlate.causes.at_once import at_once
+from analytics.correlate.causes.devices import deaths
+from analytics.correlate.causes.siblings import YEARS_MIN, years_by_chance
+from analytics.correlate.config import NS_PER_S
+from analytics.correlate.view import CorrelationView
+from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
+from telemetry.kinds import HoldPolicy
+from telemetry.objects import ObjectKind, ObjectRef, link
+
+_OUTAGES = (IncidentKind.LINK_DOWN, IncidentKind.LINK_FLAPPING)
+_AWAY = frozenset({FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING})
+TOGETHER_MIN = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """A cause about several links, and those that are no causes of their own beside it."""
+
+    cause: Cause
+    links: frozenset[ObjectRef]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outage:
+    id: str  # name of the link
+    onset_ns: int
+
+
+def links_with(view: CorrelationView, findings: Iterable[Finding]) -> dict[ObjectRef, list[Finding]]:
+    """Findings by the link that they are about. What an open incident says of a cable stays about that cable when its
+    ends lead elsewhere: the cable that is there now was not plugged in when it began."""
+    before = {
+        port: root
+        for kind, root in sorted(view.firing, reverse=True)
+        if kind in _OUTAGES and root.kind is ObjectKind.LINK
+        for port in view.graph.ports(root)
+    }
+    links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        now = view.graph.link_of.get(finding.object, finding.object)
+        links[before.get(finding.object, now)].append(finding)
+    return links
+
+
+def pulled(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> list[Pulled]:
+    """Swapped cables, then links of one host that failed at once, each link in one of them at most.
+
+    links: with findings of the group ``link``, by onset."""
+    found = list(_swaps(view))
+    taken = {ref for each in found for ref in each.links}
+    left = {ref: on for ref, on in links.items() if ref not in taken and _was_away(view, ref, on)}
+    for each in _of_hosts(view, left):
+        if taken.isdisjoint(each.links):
+            found.append(each)
+            taken |= each.links
+    return found
+
+
+def swapped_with(view: CorrelationView, cable: ObjectRef) -> ObjectRef | None:
+    """The link that has changed places with this one: each end of either leads to an end of the other one now."""
+    ends = view.graph.ports(cable)
+    if len(ends) != 2:
+        return None
+    here, there = (view.graph.peers.get(end) for end in ends)
+    if here is None or there is None or here == ends[1]:
+        return None
+    return link(here, there)
+
+
+def as_cabled(view: CorrelationView, cause: Cause) -> Cause:
+    """The cause of an outage that is over, with what became of its cable."""
+    if cause.kind not in _OUTAGES or cause.root.kind is not ObjectKind.LINK:
+        return cause
+    other = swapped_with(view, cause.root)
+    if other is None or not _known_away(view, cause, other):
+        return cause
+    return replace(cause, headline=_swapped(view, cause.root, other), links=cause.links | {other})
+
+
+def _known_away(view: CorrelationView, cause: Cause, other: ObjectRef) -> bool:
+    """Whether the other link was away, too: as a cable that only got another place has not been."""
+    return other in cause.links or view.is_firing(IncidentKind.LINK_DOWN, [other])
+
+
+def _swaps(view: CorrelationView) -> Iterable[Pulled]:
+    """Links with an open outage of which a part still shows, and which have changed places with others."""
+    named: set[ObjectRef] = set()
+    for (kind, root), onset_ns in sorted(view.firing.items(), key=lambda each: (each[1], each[0])):
+        if kind is not IncidentKind.LINK_DOWN or root.kind is not ObjectKind.LINK or root in named:
+            continue
+        other = swapped_with(view, root)
+        if other is None:
+            continue
+        ports = (*view.graph.ports(root), *view.graph.ports(other))
+        slack_ns = view.config.onset_slack_ns
+        on = [each for port in ports for each in view.about(port) if each.kind in LINK]
+        on = [each for each in on if each.onset_ns >= onset_ns - slack_ns]
+        if not any(each.object in view.graph.ports(other) for each in on):
+            continue
+        named |= {root, other}
+        cause = cause_of(
+            IncidentKind.LINK_DOWN,
+            root,
+            frozenset(each.id for each in on),
+            f"{root.name} and {other.name} were away at once, and each end of one leads to an end of the other now",
+            links=frozenset({other}),
+            headline=_swapped(view, root, other),
+        )
+        now = {view.graph.link_of[port] for port in ports if port in view.graph.link_of}
+        yield Pulled(cause, frozenset({root, other, *now}))
+
+
+def _swapped(view: CorrelationView, one: ObjectRef, other: ObjectRef) -> str:
+    """``cables of node8/mlx5_1 and node8/mlx5_2 swapped``: the ends at hosts, where there are any."""
+    ends = [
+        next((port.name for port in view.graph.ports(ref) if view.graph.is_edge(port.device)), ref.name)
+        for ref in sorted((one, other))
+    ]
+    return f"cables of {ends[0]} and {ends[1]} swapped"
+
+
+def _was_away(view: CorrelationView, ref: ObjectRef, on: Sequence[Finding]) -> bool:
+    return any(each.kind in _AWAY for each in on) and not view.is_firing(IncidentKind.LINK_DEGRADED, [ref])
+
+
+def _of_hosts(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> Iterable[Pulled]:
+    dead = {death.device for death in deaths(view)}
+    hosts: defaultdict[str, list[ObjectRef]] = defaultdict(list)
+    for ref in links:
+        ends = set(view.graph.ends(ref))
+        if dead.isdisjoint(ends):
+            for name in filter(view.graph.is_edge, ends):
+                hosts[name].append(ref)
+    edges = len(view.graph.devices) - len(view.graph.switches)
+    for name in sorted(hosts):
+        of = {ref.name: ref for ref in hosts[name]}
+        for group in at_once((_Outage(each, links[of[each]][0].onset_ns) for each in of), view.config.onset_slack_ns):
+            refs = [of[each.id] for each in group]
+            behind = {end for ref in refs for end in view.graph.ends(ref)} - {name}
+            if len(refs) < TOGETHER_MIN or len(behind) < TOGETHER_MIN:
+                continue  # links to one switch may as well be its fault
+            within_s = max(view.config.interval_s, (group[-1].onset_ns - group[0].onset_ns) / NS_PER_S)
+            if years_by_chance(len(refs), len(view.graph.links(name)), within_s) / max(1, edges) >= YEARS_MIN:
+                yield _of_host(view, name, refs, links)
+
+
+def _of_host(
+    view: CorrelationView, name: str, refs: Sequence[ObjectRef], links: Mapping[ObjectRef, list[Finding]]
+) -> Pulled:
+    on = [each for ref in refs for each in links[ref]]
+    flaps = all(any(each.kind is FindingKind.LINK_FLAPPING for each in links[ref]) for ref in refs)
+    kind = IncidentKind.LINK_FLAPPING if flaps else IncidentKind.LINK_DOWN
+    root = next((ref for ref in refs if any((each, ref) in view.firing for each in _OUTAGES)), min(refs))
+    one_end = any(len({each.object for each in links[ref]}) < 2 for ref in refs)
+    what, share = "flapping" if flaps else "down", f"{len(refs)} of {len(view.graph.links(name))} links of {name}"
+    both = " and ".join(ref.name for ref in sorted(refs))
+    cause = cause_of(
+        kind,
+        root,
+        frozenset(each.id for each in on),
+        f"{share} failed at once, and lead to different switches: its cables, or what its adapters have in common",
+        hold=HoldPolicy.INTERVAL if one_end and not flaps else None,  # the other end may be dead
+        links=frozenset(refs) - {root},
+        headline=f"links {both} {what}" if len(refs) == TOGETHER_MIN else f"{share} {what}",
+    )
+    return Pulled(cause, frozenset(refs))
