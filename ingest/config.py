@@ -16,6 +16,7 @@ from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
+from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.redfish.config import Config as RedfishConfig
@@ -129,6 +130,9 @@ class CollectorSections(BaseModel):
     )
     nvidia_smi_sources: tuple[NvidiaSmiConfig, ...] = Field(
         default=(), description="GPUs of hosts without DCGM, by nvidia-smi."
+    )
+    nccl_ras_sources: tuple[NcclRasConfig, ...] = Field(
+        default=(), description="Ranks of NCCL jobs, from its RAS subsystem."
     )
     kernel_log_sources: tuple[KernelLogConfig, ...] = Field(
         default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."

@@ -98,6 +98,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.nvidia_smi.collector import nvidia_smi_collectors
 
             return Collectors(polled=nvidia_smi_collectors(config.nvidia_smi_sources, context))
+        case "nccl_ras_sources":
+            from ingest.collectors.nccl_ras.collector import nccl_ras_collectors
+
+            return Collectors(polled=nccl_ras_collectors(config.nccl_ras_sources, context))
         case "kernel_log_sources":
             from ingest.collectors.kernel_log.collector import kernel_logs
 

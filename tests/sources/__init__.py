@@ -17,6 +17,8 @@ from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.nccl_ras.config import Limits
+from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
@@ -56,6 +58,9 @@ def read_page(system: Source, page: str) -> Reading:
         return _influx(system, path)
     if path.suffix == ".xml":
         return _mapped(system, [(one.name, one.labels) for one in parse_gpus(path.read_bytes())])
+    if system.formats == ("nccl_ras",):
+        report = parse_json(path.read_bytes(), Limits())
+        return _mapped(system, [(one.name, one.labels) for one in report.samples("", {})])
     return _redfish(system, path) if system.formats == ("redfish",) else _gnmi(system, path, system.pages[page])
 
 

@@ -1,0 +1,1 @@
+"""Ranks of NCCL jobs: what their RAS subsystem says over TCP."""
