@@ -246,6 +246,10 @@ def _check_exposition(body: bytes, openmetrics: bool) -> None:
         raise BadInput("expected the text format or OpenMetrics, found HTML or binary data", "not_exposition")
     if openmetrics and body[-7:].rstrip(b"\n").rpartition(b"\n")[2] != b"# EOF":
         raise BadInput("expected # EOF at the end of an OpenMetrics body", "truncated")
+    early = 0 if body.startswith(b"# EOF\n") else body.find(b"\n# EOF\n") + 1
+    if openmetrics and body[early:].startswith(b"# EOF") and body[early + 5 :].strip(b"\n"):
+        line = body.count(b"\n", 0, early) + 1
+        raise BadInput(f"line {line + 1}: expected nothing behind # EOF", "bad_format")
 
 
 def _parse(body: bytes, start: int, text: bytes, openmetrics: bool) -> Line:

@@ -132,7 +132,7 @@ class _LineParser:
         line = self._line
         while True:
             usual = _USUAL.match(line, at)
-            if usual is not None and (label := usual[1].decode()) not in labels:
+            if usual is not None and (label := usual[1].decode()) not in labels and label != "__name__":
                 labels[label] = usual[2].decode()
                 at = usual.end()
                 if usual[3] == b"}":
@@ -147,6 +147,8 @@ class _LineParser:
             at = _blanks(line, at)
             if line[at : at + 1] == b"=":
                 value, at = self._quoted(_blanks(line, at + 1))
+                if label == "__name__":
+                    raise self._expected(start, "no label __name__, which is the metric's name")
                 if label in labels:
                     raise self._expected(start, f"label {label[:80]!r} only once")
                 if value:  # an empty label is the same as none

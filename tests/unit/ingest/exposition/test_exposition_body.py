@@ -242,6 +242,14 @@ def test_openmetrics_needs_its_end(compiled: bool) -> None:
 
 
 @both
+@pytest.mark.parametrize(("body", "line"), [(b"# EOF\na 1\n# EOF\n", 2), (b"a 1\n# EOF\n# EOF\n", 3)])
+def test_nothing_follows_the_end_of_openmetrics(body: bytes, line: int, compiled: bool) -> None:
+    with pytest.raises(BadInput, match=f"^line {line}: expected nothing behind # EOF$") as caught:
+        reader(compiled).read(body, NOW_NS, openmetrics=True)
+    assert caught.value.reason == "bad_format"
+
+
+@both
 def test_exemplars_come_and_go_without_changing_the_layout(compiled: bool) -> None:
     known = reader(compiled)
     known.read(b'a_total 1 # {t="x"} 0.5\nb 2\n# EOF\n', NOW_NS, openmetrics=True)

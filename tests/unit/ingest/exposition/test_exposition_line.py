@@ -68,6 +68,7 @@ def test_exemplars_are_passed_over_in_openmetrics(line: bytes, expected: object)
         (b"up{a=b} 1", "line 7, column 6: expected a text in double quotes"),
         (b'up{a="b" c="d"} 1', "line 7, column 10: expected ',' or '}'"),
         (b'up{a="b",a="c"} 1', "line 7, column 10: expected label 'a' only once"),
+        (b'up{a="b",__name__="c"} 1', "line 7, column 10: expected no label __name__"),
         (b'up{0a="b"} 1', "line 7, column 4: expected a label name"),
         (b'up{a="\xff"} 1', "line 7, column 7: expected UTF-8"),
         (b'{a="b"} 1', "line 7, column 8: expected a metric name"),
