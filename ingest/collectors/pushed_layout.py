@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ingest.collectors import pushed_values
 
 _WORD = np.arange(8)
-MESSAGE_BYTES_MAX = 64 * 1024  # a longer one is read as fast without
-LAYOUTS_BYTES_MAX = 32 << 20
+MESSAGE_BYTES_MAX = 1 << 20
+LAYOUTS_BYTES_MAX = 64 << 20
 _KEY_BYTES, _OBJECTS_BYTES = 512, 1024  # of a message as a part of its key; of what Python adds to a layout
 _TRIES, _EVERY = (
     16,

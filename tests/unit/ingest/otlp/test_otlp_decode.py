@@ -383,7 +383,14 @@ def outcome(own: Decoder, data: bytes) -> tuple[object, ...] | str:
         return str(error)
     admitted = decoded.admitted
     batches = [
-        (each.table.target, each.table.keys, each.collection, *map(list, (each.times_ns, each.series, each.values)))
+        (
+            each.table.target,
+            each.table.keys,
+            each.collection,
+            each.times_ns.tolist(),
+            each.series.tolist(),
+            each.values.tolist(),
+        )
         for each in admitted.batches
     ]
     return batches, admitted.dropped, admitted.of_targets, admitted.unmapped, decoded.points, decoded.changes
