@@ -56,9 +56,10 @@ def _fast_scoring(row: Row, ratio: float) -> bool:
 TARGETS = (
     Target(r"exposition \w+ page, known layout", "≥ 100×", lambda row: row["ratio"] >= 100),
     Target(r"gnmi_decode_\d+_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
+    # With 24 updates a message grpcio alone costs more than a fifth of the plain server: docs/evaluation/speed.md.
     Target(r"gnmi_dialout_1536_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
     Target(r"cisco_mdt_decode_64_ports_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
-    Target(r"otlp_decode_2048_points_a_request", "≥ 5×", lambda row: row["ratio"] >= 5),
+    Target(r"otlp_decode_\d+_points_a_request", "≥ 5×", lambda row: row["ratio"] >= 5),
     Target(r"scoring: .* River HalfSpaceTrees.*", "≥ 3,000,000, 100×", lambda row: _fast_scoring(row, 100)),
     Target(r"scoring: 100,000 series, all .* Python", "≥ 3,000,000, 50×", lambda row: _fast_scoring(row, 50)),
     Target(r"scoring: (one long|fabricscope detect, one) series.*", "≥ 200,000", lambda row: row["value"] >= 200_000),

@@ -1,88 +1,59 @@
-"""Pushed numbers to canonical samples, compiled: one pass over the columns of a push."""
+"""Pushed numbers to canonical samples, compiled: one pass over the columns of a push.
 
-from typing import NamedTuple
+State is in few wide arrays: each array that enters compiled code costs a push some hundred nanoseconds.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
+from common.wire.protobuf import little_endian, signed
 
 STALE = np.uint64(0x7FF0000000000002)  # Prometheus' mark for the end of a series: a NaN, not a sample
 PLAIN, CONSTANT = -1, -2  # in place of a bit
 KNOWN, REFUSED, BAD, LEFT_OUT = 0, 1, 2, 3  # kinds of slots
-UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT, COUNTS, DROPPED = range(
-    10
-)
+UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT = range(8)
+REASONS = 8
+PARTS_AT, DROPPED_AT, MIXED_AT, GAPS_AT, COUNTS = range(8, 13)  # behind the reasons
+KIND, START, COUNT, SEEN_NS = range(4)
+ROW, BIT, ADDS, FIRST, END = range(5)
+SCALE, LOW, HIGH, SATURATED = range(4)
+NUMBER, LOCAL = range(2)
+OUT_ROW, OUT_NS, SUM_ROW, SUM_NS, SUM_SLOT, DROPPED_ROW, DROPPED_REASON, OUT = range(8)
+OUT_VALUE, SUM_VALUE = range(2)
+SLOT, TIME_PLACE, VALUE_PLACE, IS_WHOLE = range(4)
+
+State = tuple[
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]
+"""What is known of all series.
+
+slots: int64[4, slots], the slot's kind, its first entry, how many it has, and when it was pushed last.
+whole: int64[5, entries], an entry is the part of a source's series in a canonical one: row, bit, whether parts add up,
+first and last + 1 of its source's sentinels.
+real: float64[4, entries], scale, minimum, maximum, value of a saturated counter.
+sentinels: float64[n, 2], closed ranges without a value.
+last_ns: int64[rows], newest sample of each row. places: int64[2, rows], number of its target, row in its table.
+"""
+
+Output = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint32], NDArray[np.int64]]
+"""Receives the samples, the parts of sums, and what is dropped and has a row.
+
+whole: int64[OUT, n], row and time of samples, row, time and slot of parts, row and reason of drops.
+real: float64[2, n], values of samples and of parts. series: uint32[n], rows of samples in their target's table.
+counts: int64[COUNTS], dropped by reason; how many parts, and drops that have a row; 1 when samples are of several
+targets; 1 when ``series`` is not 0, 1, 2, …
+"""
 
 
-class Slots(NamedTuple):
-    """By slot. kinds: int8. starts, counts: int64, its entries. seen_ns: int64, when it was pushed last."""
-
-    kinds: NDArray[np.int8]
-    starts: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    seen_ns: NDArray[np.int64]
-
-
-class Entries(NamedTuple):
-    """By entry: the part of a source's series in a canonical one.
-
-    whole: int64[5, entries], row, bit, whether parts add up, first and last + 1 of its source's sentinels.
-    real: float64[4, entries], scale, minimum, maximum, value of a saturated counter.
-    """
-
-    whole: NDArray[np.int64]
-    real: NDArray[np.float64]
-
-
-class Pushed(NamedTuple):
-    """By sample, of equal length. slots: int64, -1 for a series that was refused. times_ns: int64. values: float64."""
-
-    slots: NDArray[np.int64]
-    times_ns: NDArray[np.int64]
-    values: NDArray[np.float64]
-
-
-class Output(NamedTuple):
-    """Receives the samples, the parts of sums (row, time, value, and slot of a part), and row and reason of what is
-    dropped, where it has a row."""
-
-    rows: NDArray[np.int64]
-    times_ns: NDArray[np.int64]
-    values: NDArray[np.float64]
-    sum_rows: NDArray[np.int64]
-    sum_times_ns: NDArray[np.int64]
-    sum_values: NDArray[np.float64]
-    sum_slots: NDArray[np.int64]
-    dropped_rows: NDArray[np.int64]
-    dropped_at: NDArray[np.int64]
-
-    @classmethod
-    def allocate(cls, samples: int, parts: int) -> "Output":
-        return cls(
-            np.empty(samples, np.int64),
-            np.empty(samples, np.int64),
-            np.empty(samples),
-            np.empty(parts, np.int64),
-            np.empty(parts, np.int64),
-            np.empty(parts),
-            np.empty(parts, np.int64),
-            np.empty(samples, np.int64),
-            np.empty(samples, np.int64),
-        )
-
-
-class Rules(NamedTuple):
-    """sentinels: float64[n, 2], closed ranges without a value. last_ns: int64[rows], newest sample of each row.
-
-    first_ns, end_ns: event times that are accepted. now_ns: of the push.
-    """
-
-    sentinels: NDArray[np.float64]
-    last_ns: NDArray[np.int64]
-    first_ns: int
-    end_ns: int
-    now_ns: int
+def allocate(n: int) -> Output:
+    """For as many samples, parts or drops."""
+    return np.empty((OUT, n), np.int64), np.empty((2, n)), np.empty(n, np.uint32), np.zeros(COUNTS, np.int64)
 
 
 @compiled
@@ -95,61 +66,118 @@ def _value(raw: float, bit: int, scale: float) -> float:
 
 
 @compiled
-def _drop(out: Output, counts: NDArray[np.int64], row: int, at: int) -> None:
-    counts[at] += 1
-    out.dropped_rows[counts[DROPPED]], out.dropped_at[counts[DROPPED]] = row, at
-    counts[DROPPED] += 1
+def _drop(out: NDArray[np.int64], counts: NDArray[np.int64], row: int, reason: int) -> None:
+    counts[reason] += 1
+    out[DROPPED_ROW, counts[DROPPED_AT]], out[DROPPED_REASON, counts[DROPPED_AT]] = row, reason
+    counts[DROPPED_AT] += 1
 
 
 @compiled
-def admit(pushed: Pushed, slots: Slots, entries: Entries, rules: Rules, out: Output, counts: NDArray[np.int64]) -> int:
-    """Writes the samples of a push, and after the last one the parts of sums; returns how many samples.
+def admit(
+    pushed_slots: NDArray[np.int64],
+    times_ns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    state: State,
+    output: Output,
+    first_ns: int,
+    end_ns: int,
+    now_ns: int,
+) -> int:
+    """Writes the samples of a push, and the parts of sums; returns how many samples.
 
-    counts: int64[DROPPED + 1], receives what was left out by reason, then how many parts, and drops that have a row.
+    By sample: slots, -1 for a series that was refused; times; values. first_ns, end_ns: event times that are accepted.
+    now_ns: of the push.
     """
+    slots, whole, real, sentinels, last_ns, places = state
+    out, out_real, series, counts = output
+    counts[:] = 0
     kept, parts = 0, 0
-    stated = pushed.values.view(np.uint64)
-    for i in range(pushed.slots.size):
-        slot = pushed.slots[i]
-        if slot < 0 or slot >= slots.kinds.size or slots.kinds[slot] == REFUSED:
+    stated = values.view(np.uint64)
+    for i in range(pushed_slots.size):
+        slot = pushed_slots[i]
+        if slot < 0 or slot >= slots.shape[1] or slots[KIND, slot] == REFUSED:
             counts[REFUSED_AT] += 1
             continue
-        slots.seen_ns[slot] = rules.now_ns
-        if slots.kinds[slot] == BAD:
+        slots[SEEN_NS, slot] = now_ns
+        if slots[KIND, slot] == BAD:
             counts[BAD_AT] += 1
             continue
-        if slots.kinds[slot] == LEFT_OUT:
+        if slots[KIND, slot] == LEFT_OUT:
             continue
-        if slots.counts[slot] == 0:
+        if slots[COUNT, slot] == 0:
             counts[UNMAPPED_AT] += 1
             continue
-        raw, time_ns, is_end = pushed.values[i], pushed.times_ns[i], stated[i] == STALE
-        for e in range(slots.starts[slot], slots.starts[slot] + slots.counts[slot]):
-            row, bit = entries.whole[0, e], entries.whole[1, e]
-            adds = entries.whole[2, e] != 0
+        raw, time_ns, is_end = values[i], times_ns[i], stated[i] == STALE
+        for e in range(slots[START, slot], slots[START, slot] + slots[COUNT, slot]):
+            row, bit = whole[ROW, e], whole[BIT, e]
+            adds = whole[ADDS, e] != 0
             if is_end and not adds:
                 continue
-            if not is_end and (time_ns < rules.first_ns or time_ns > rules.end_ns):
+            if not is_end and (time_ns < first_ns or time_ns > end_ns):
                 _drop(out, counts, row, EVENT_TIME_AT)
                 continue
-            value = _value(raw, bit, entries.real[0, e])
-            for s in range(entries.whole[3, e], entries.whole[4, e]):
-                if bit != CONSTANT and rules.sentinels[s, 0] <= raw <= rules.sentinels[s, 1]:
+            value = _value(raw, bit, real[SCALE, e])
+            for s in range(whole[FIRST, e], whole[END, e]):
+                if bit != CONSTANT and sentinels[s, 0] <= raw <= sentinels[s, 1]:
                     value = np.nan
             if adds:
-                out.sum_rows[parts], out.sum_times_ns[parts] = row, time_ns
-                out.sum_values[parts], out.sum_slots[parts] = value, -1 - slot if is_end else slot
+                out[SUM_ROW, parts], out[SUM_NS, parts] = row, time_ns
+                out_real[SUM_VALUE, parts], out[SUM_SLOT, parts] = value, -1 - slot if is_end else slot
                 parts += 1
             elif value != value:
                 _drop(out, counts, row, NO_VALUE_AT)
-            elif value < entries.real[1, e] or value > entries.real[2, e] or value == entries.real[3, e]:
+            elif value < real[LOW, e] or value > real[HIGH, e] or value == real[SATURATED, e]:
                 _drop(out, counts, row, BOUNDS_AT)
-            elif time_ns <= rules.last_ns[row]:
+            elif time_ns <= last_ns[row]:
                 if bit != CONSTANT:  # two series that say the same are no news
-                    _drop(out, counts, row, DUPLICATE_AT if time_ns == rules.last_ns[row] else ORDER_AT)
+                    _drop(out, counts, row, DUPLICATE_AT if time_ns == last_ns[row] else ORDER_AT)
             else:
-                rules.last_ns[row] = time_ns
-                out.rows[kept], out.times_ns[kept], out.values[kept] = row, time_ns, value
+                last_ns[row] = time_ns
+                out[OUT_ROW, kept], out[OUT_NS, kept], out_real[OUT_VALUE, kept] = row, time_ns, value
+                series[kept] = places[LOCAL, row]
+                if places[NUMBER, row] != places[NUMBER, out[OUT_ROW, 0]]:
+                    counts[MIXED_AT] = 1
+                if series[kept] != kept:
+                    counts[GAPS_AT] = 1
                 kept += 1
-    counts[COUNTS] = parts
+    counts[PARTS_AT] = parts
     return kept
+
+
+@compiled
+def admit_known(
+    data: NDArray[np.uint8],
+    layout: NDArray[np.uint8],
+    holes: NDArray[np.int64],
+    state: State,
+    output: Output,
+    first_ns: int,
+    end_ns: int,
+    now_ns: int,
+) -> int:
+    """``admit`` of a message that has the bytes of an earlier one but for times and values; -1 when it has not.
+
+    data: uint8[n], the message. layout: uint8[2, n], the earlier one with zeros in its holes, and 0xFF outside them.
+    holes: int64[4, samples], slot, place of the time, place of the value, and whether this is an integer.
+    """
+    words = data.size // 8
+    new = data[: 8 * words].view(np.uint64)
+    old, fixed = layout[0, : 8 * words].view(np.uint64), layout[1, : 8 * words].view(np.uint64)
+    differs = np.uint64(0)
+    for i in range(words):
+        differs |= (new[i] & fixed[i]) ^ old[i]
+    for k in range(8 * words, data.size):
+        differs |= np.uint64((data[k] & layout[1, k]) ^ layout[0, k])
+    if differs:
+        return -1
+    n = holes.shape[1]
+    times_ns, values = np.empty(n, np.int64), np.empty(n, np.float64)
+    bits = values.view(np.uint64)
+    for i in range(n):
+        times_ns[i] = signed(little_endian(data, holes[TIME_PLACE, i], 8))
+        word = little_endian(data, holes[VALUE_PLACE, i], 8)
+        if holes[IS_WHOLE, i]:
+            values[i] = float(signed(word))
+        else:
+            bits[i] = word
+    return admit(holes[SLOT], times_ns, values, state, output, first_ns, end_ns, now_ns)

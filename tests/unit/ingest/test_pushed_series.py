@@ -10,7 +10,8 @@ from ingest.collectors.exposition.decode.body import BodyReader
 from ingest.collectors.exposition.decode.line import parse_line
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.pushed_rule import PushedRule
-from ingest.collectors.pushed_series import FORGET_NS, PushedSeries
+from ingest.collectors.pushed_series import PushedSeries
+from ingest.collectors.pushed_targets import FORGET_NS
 from ingest.ledger import DropReason, Ledger
 from telemetry.catalogue import origins_of, sources
 from telemetry.ledger import TargetAccount

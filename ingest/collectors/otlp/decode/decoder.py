@@ -17,6 +17,7 @@ from ingest.collectors.admitted import Admitted
 from ingest.collectors.otlp.decode import scan
 from ingest.collectors.otlp.decode.attributes import metric_name, point_labels, resource_labels
 from ingest.collectors.otlp.decode.scan import PARTS, Part, Points, Stop, scan_request
+from ingest.collectors.pushed_layout import PushedLayouts
 from ingest.collectors.pushed_series import PushedSeries
 
 _COLUMNS = 4096
@@ -46,6 +47,7 @@ class Decoder:
         self._roots: dict[str, int] = {}  # by sender: the parent of its resources
         self._resources, self._metrics, self._series = SpanTable(), SpanTable(), SpanTable()
         self._labels: list[Mapping[str, str] | None] = []  # of a resource, None when it is none
+        self._layouts = PushedLayouts()
         self._forgot_ns = 0
 
     def decode(self, data: bytes, sender: str, now_ns: int) -> Decoded:
@@ -56,6 +58,16 @@ class Decoder:
             if moved is not None:
                 self._keep(moved)
         root = self._roots.setdefault(sender, len(self._roots))
+        layout = self._layouts.find(root, data)
+        if layout is not None:
+            known = self._pushed.admit_known(np.frombuffer(data, np.uint8), layout, now_ns)
+            if known is not None:
+                self._layouts.came_again(root)
+                return Decoded(known, layout.samples, 0)
+        return self._decode_new(data, sender, root, now_ns)
+
+    def _decode_new(self, data: bytes, sender: str, root: int, now_ns: int) -> Decoded:
+        """A request in another layout than the ones before."""
         n, why = self._scan(data, root)
         if why == _UNUSUAL:
             data = _rewritten(data)
@@ -66,7 +78,11 @@ class Decoder:
         unknown, points, changes = self._tally.tolist()
         for row in np.flatnonzero(slots == UNKNOWN).tolist() if unknown else ():
             slots[row] = self._new(data, row, root, sender)
-        admitted = self._pushed.admit(slots.astype(np.int64), self._columns.times[:n], self._columns.values[:n], now_ns)
+        wide = slots.astype(np.int64)
+        words = self._columns.words[:, :n]
+        if not changes and min(wide.min(initial=0), words.min(initial=0)) >= 0:
+            self._layouts.learn(root, data, np.concatenate((wide[np.newaxis], words)))
+        admitted = self._pushed.admit(wide, self._columns.times[:n], self._columns.values[:n], now_ns)
         return Decoded(admitted, points, changes)
 
     def _keep(self, moved: NDArray[np.int64]) -> None:
@@ -74,6 +90,7 @@ class Decoder:
 
         Resources and metrics without a series go with them.
         """
+        self._layouts.clear()
         kept = np.flatnonzero(moved >= 0).tolist()
         senders, labels = list(self._roots), self._labels
         resources, metrics, series = self._resources, self._metrics, self._series

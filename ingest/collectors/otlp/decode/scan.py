@@ -40,6 +40,8 @@ class Points(NamedTuple):
 
     slots: of the series. parts: ``Part``. values: NaN where the point says that it has none. times: event time in
     nanoseconds. offsets: int64[:, 6], offset and length in the scanned bytes of resource, metric name and attributes.
+    words: int64[3, :], offsets of the eight bytes that are the time and the value, -1 where they are none, and whether
+    the value is an integer.
     """
 
     slots: NDArray[np.int32]
@@ -47,6 +49,7 @@ class Points(NamedTuple):
     values: NDArray[np.float64]
     times: NDArray[np.int64]
     offsets: NDArray[np.int64]
+    words: NDArray[np.int64]
 
     @classmethod
     def allocate(cls, n: int) -> "Points":
@@ -56,10 +59,18 @@ class Points(NamedTuple):
             np.empty(n, np.float64),
             np.empty(n, np.int64),
             np.empty((n, 6), np.int64),
+            np.empty((3, n), np.int64),
         )
 
 
-PointArrays = tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
+PointArrays = tuple[
+    NDArray[np.int32],
+    NDArray[np.int8],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+    NDArray[np.int64],
+]
 """``Points`` as a plain tuple, in which it enters compiled code."""
 
 PARTS = len(Part)
@@ -276,6 +287,7 @@ def _point(
     """One data point: a row, or two for a histogram that has a sum."""
     time, first, last, flags = 0, end, end, 0
     number, total, has_total, has_number = np.nan, np.nan, False, False
+    time_at, value_at, is_whole = -1, -1, 0
     while at < end:
         begin = at
         tag, at = varint(buf, at, end)
@@ -288,12 +300,14 @@ def _point(
             word = little_endian(buf, at, 8)
             at += 8
             if field == 3:
-                time = signed(word)
+                time, time_at = signed(word), at - 8
             elif field == 4 and is_number:
                 bits[0] = word
                 number, has_number = bits.view(np.float64)[0], True
+                value_at, is_whole = at - 8, 0
             elif field == 6 and is_number:
                 number, has_number = float(signed(word)), True
+                value_at, is_whole = at - 8, 1
             elif field == 4:
                 number, has_number = float(word), True
             elif field == 5 and not is_number:
@@ -320,6 +334,7 @@ def _point(
         number = 0.0  # a count of zero is not written
     if flags:
         number = total = np.nan  # no recorded value
+        value_at = -1
     part = 0 if is_number else 1
     if temporality != 2:
         part = 3
@@ -334,6 +349,7 @@ def _point(
         points.parts[n], points.times[n] = row_part, time
         points.values[n] = total if row_part == 2 else number
         points.offsets[n, 4], points.offsets[n, 5] = first, last - first
+        points.words[0, n], points.words[1, n], points.words[2, n] = time_at, value_at, is_whole
         n += 1
     return n, 0
 
