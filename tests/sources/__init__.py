@@ -16,7 +16,8 @@ from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
-from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.kafka_topics.decode.fields import Lines
+from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
