@@ -65,6 +65,7 @@ def test_every_boundary_is_in_the_threat_model_with_its_tests() -> None:
     assert [one.boundary for one in boundaries()] == [
         "targets to ingest",
         "devices that push to ingest",
+        "topics of other collectors to ingest",
         "discovery to ingest",
         "the bus",
         "people and programs to the API",

@@ -61,8 +61,8 @@ class KafkaServer:
         self.folder, self.version, self.node = Path(folder).resolve(), version, node
         self.port, self._controller_port = _free_ports(2)
         self.voters = [self.voter]
-        self._users = dict(users or {})
-        self._tls = bool(self._users)
+        self.users = dict(users or {})
+        self._tls = bool(self.users)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -87,11 +87,11 @@ class KafkaServer:
         settings = self.folder / "server.properties"
         if not settings.exists():
             self.folder.mkdir(parents=True, exist_ok=True)
-            if self._users:
+            if self.users:
                 self._make_certificate()
             settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
             cluster = ("-t", "MkU3OEVBNTcwNTJENDM2Qk", "-c", str(settings))
-            scram = (f"{_SCRAM}=[name={name},password={password}]" for name, password in self._users.items())
+            scram = (f"{_SCRAM}=[name={name},password={password}]" for name, password in self.users.items())
             users = [argument for user in scram for argument in ("--add-scram", user)]
             self._java("kafka.tools.StorageTool", "format", *cluster, *users).wait()
         self._process = self._java("kafka.Kafka", str(settings))
@@ -138,10 +138,10 @@ class KafkaServer:
         _run("keytool", "-exportcert", "-rfc", *store, "-file", str(self.ca_file), cwd=self.folder)
 
     def _security(self) -> dict[str, str]:
-        if not self._users:
+        if not self.users:
             return {}
-        users = " ".join(f'user_{name}="{password}"' for name, password in self._users.items())
-        name, password = next(iter(self._users.items()))
+        users = " ".join(f'user_{name}="{password}"' for name, password in self.users.items())
+        name, password = next(iter(self.users.items()))
         login = f'username="{name}" password="{password}" {users};'
         return {
             "inter.broker.listener.name": "SASL_SSL",
@@ -157,7 +157,7 @@ class KafkaServer:
         }
 
     def _settings(self) -> dict[str, str]:
-        listener = "SASL_SSL" if self._users else "PLAINTEXT"
+        listener = "SASL_SSL" if self.users else "PLAINTEXT"
         return {
             **shipped_settings("server.properties"),
             **self._places(listener),

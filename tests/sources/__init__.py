@@ -16,7 +16,8 @@ from ingest.collectors.gnmi.paths.elements import Elements, parse_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
 from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
-from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.kafka_topics.decode.fields import Lines
+from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nvidia_smi.parse import parse_gpus

@@ -13,7 +13,7 @@ from common.threads import OneThread
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.kafka_topics import metrics
-from ingest.collectors.kafka_topics.config import Config, Format
+from ingest.collectors.kafka_topics.config import Config
 from ingest.collectors.kafka_topics.gnmic import GnmicDevices
 from ingest.collectors.kafka_topics.group_consumer import LOST, GroupConsumer
 from ingest.collectors.kafka_topics.telegraf import TelegrafSeries
@@ -47,9 +47,7 @@ class KafkaTopics:
     def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._context = config, context
         self._content: Content = (
-            TelegrafSeries(config, context)
-            if config.format is Format.TELEGRAF_INFLUX
-            else GnmicDevices(config, context, links)
+            TelegrafSeries(config, context) if config.format.is_of_telegraf else GnmicDevices(config, context, links)
         )
         self._taking = asyncio.Lock()
         self._problem = ""

@@ -15,7 +15,15 @@ class Format(StrEnum):
     GNMIC_EVENT = "gnmic_event"
     GNMIC_JSON = "gnmic_json"
     GNMIC_PROTO = "gnmic_proto"
+    GNMIC_PROTOJSON = "gnmic_protojson"
+    GNMIC_PROTOTEXT = "gnmic_prototext"
     TELEGRAF_INFLUX = "telegraf_influx"
+    TELEGRAF_JSON = "telegraf_json"
+    TELEGRAF_REMOTE_WRITE = "telegraf_remote_write"
+
+    @property
+    def is_of_telegraf(self) -> bool:
+        return self.name.startswith("TELEGRAF")
 
 
 class TopicRule(PushedRule):
@@ -52,7 +60,8 @@ class Config(BaseModel):
         "fabricscope", min_length=1, description="Consumer group: processes of one group share the partitions."
     )
     format: Format = Field(
-        description="What the messages are: gnmic_event, gnmic_json, gnmic_proto or telegraf_influx."
+        description="What the messages are: gnmic_event, gnmic_json, gnmic_proto, gnmic_protojson, gnmic_prototext, "
+        "telegraf_influx, telegraf_json or telegraf_remote_write."
     )
     source: Source = Field(
         Source.OPENCONFIG, description="Whose paths gnmic sends: sonic, openconfig, arista or junos."
@@ -71,7 +80,7 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_format(self) -> Self:
-        of_telegraf = self.format is Format.TELEGRAF_INFLUX
+        of_telegraf = self.format.is_of_telegraf
         if of_telegraf and not self.rules:
             raise ValueError(f"rules: expected at least one with format {self.format}")
         if of_telegraf and self.devices:

@@ -17,7 +17,7 @@ from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config, Format
 from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader
 from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
-from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoReader
+from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoJsonReader, ProtoReader, ProtoTextReader
 from ingest.collectors.kafka_topics.decode.responses import Reader, Responses
 from telemetry.samples import DownReason
 
@@ -28,6 +28,8 @@ READERS: dict[Format, Callable[[], Reader]] = {
     Format.GNMIC_EVENT: EventReader,
     Format.GNMIC_JSON: JsonReader,
     Format.GNMIC_PROTO: ProtoReader,
+    Format.GNMIC_PROTOJSON: ProtoJsonReader,
+    Format.GNMIC_PROTOTEXT: ProtoTextReader,
 }
 
 

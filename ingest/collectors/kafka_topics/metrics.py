@@ -15,7 +15,8 @@ MESSAGES_DROPPED = Counter(
 )
 PARTS_DROPPED = Counter(
     _PREFIX + "parts_dropped_total",
-    "Events, notifications, lines and fields dropped, by reason: malformed, no_source, too_many_devices or text.",
+    "Events, notifications, lines and fields dropped, by reason: malformed, no_source, too_many_devices, text or "
+    "native_histogram.",
     ["job", "reason"],
 )
 SAMPLES_UNMAPPED = Counter(_PREFIX + "samples_unmapped_total", "Samples of lines whose names nothing maps.", ["job"])

@@ -2,15 +2,23 @@
 
 from collections import Counter
 from collections.abc import Sequence, Set
+from typing import Protocol
 
+from common.errors import BadInput
 from common.threads import OneThread
 from common.units import to_ns
 from ingest.collectors.admitted import Admitted
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.kafka_topics import metrics
-from ingest.collectors.kafka_topics.config import Config
-from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.kafka_topics.config import Config, Format
+from ingest.collectors.kafka_topics.decode.fields import MALFORMED, Lines
+from ingest.collectors.kafka_topics.decode.influx_line import LineReader
+from ingest.collectors.kafka_topics.decode.telegraf_json import JsonReader
 from ingest.collectors.pushed_series import PushedSeries, warm_up
+from ingest.collectors.remote_write.decode.body import Message, RequestReader
+from ingest.collectors.remote_write.decode.body import warm_up as warm_up_requests
+
+NATIVE = "native_histogram"
 
 
 class TelegrafSeries:
@@ -26,9 +34,13 @@ class TelegrafSeries:
             series_max=limits.all_series_max,
             targets_max=limits.devices_max,
         )
-        self._reader = LineReader(self._series)
+        self._reader = _reader(config.format, self._series, limits.message_bytes_max)
 
-    warm_up = staticmethod(warm_up)
+    def warm_up(self) -> None:
+        """Compiles what decodes, or loads it."""
+        warm_up()
+        if self._config.format is Format.TELEGRAF_REMOTE_WRITE:
+            warm_up_requests()
 
     @property
     def unmapped(self) -> Set[str]:
@@ -52,7 +64,62 @@ class TelegrafSeries:
             emit(batch)
 
     def _read(self, messages: Sequence[bytes]) -> tuple[Admitted, Counter[str]]:
-        lines = Lines()
+        """What they hold; those that hold nothing are counted."""
+        dropped: Counter[str] = Counter()
         for message in messages:
-            self._reader.read(message, lines)
-        return self._reader.admit(lines, self._context.clock()), lines.dropped
+            try:
+                self._reader.read(message, dropped)
+            except BadInput:
+                metrics.MESSAGES_DROPPED.labels(self._config.job_name, MALFORMED).inc()
+        return self._reader.admit(self._context.clock()), dropped
+
+
+class _Reader(Protocol):
+    """Of one format."""
+
+    def read(self, message: bytes, dropped: Counter[str]) -> None:
+        """Its samples wait for ``admit``; counts the parts that are of no use. BadInput when all of it is."""
+        ...
+
+    def admit(self, now_ns: int) -> Admitted: ...
+
+
+class _Fields:
+    """Lines or JSON."""
+
+    def __init__(self, reader: LineReader | JsonReader) -> None:
+        self._reader, self._lines = reader, Lines()
+
+    def read(self, message: bytes, dropped: Counter[str]) -> None:
+        self._reader.read(message, self._lines)
+        dropped.update(self._lines.dropped)
+        self._lines.dropped.clear()
+
+    def admit(self, now_ns: int) -> Admitted:
+        lines, self._lines = self._lines, Lines()
+        return self._reader.admit(lines, now_ns)
+
+
+class _RemoteWrite:
+    """Bodies of remote write 1.0, each packed with Snappy, as those that are sent to our receiver."""
+
+    def __init__(self, series: PushedSeries, bytes_max: int) -> None:
+        self._reader = RequestReader(series, bytes_max)
+
+    def read(self, message: bytes, dropped: Counter[str]) -> None:
+        read = self._reader.read(message, Message.FIRST)
+        if read.histograms:
+            dropped[NATIVE] += read.histograms
+
+    def admit(self, now_ns: int) -> Admitted:
+        return self._reader.admit(now_ns)
+
+
+def _reader(form: Format, series: PushedSeries, bytes_max: int) -> _Reader:
+    match form:
+        case Format.TELEGRAF_REMOTE_WRITE:
+            return _RemoteWrite(series, bytes_max)
+        case Format.TELEGRAF_JSON:
+            return _Fields(JsonReader(series))
+        case _:
+            return _Fields(LineReader(series))

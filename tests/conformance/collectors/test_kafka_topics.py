@@ -1,6 +1,7 @@
 """Topics that gnmic fills, on a real broker: its recorded messages, poison among them, restarts and other readers."""
 
 import asyncio
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +22,16 @@ from ingest.collectors.base import CollectorContext
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.kafka_topics.collector import KafkaTopics
 from ingest.collectors.kafka_topics.config import Config
-from ingest.ledger import Ledger
+from ingest.ledger import DropReason, Ledger
 from telemetry.gnmi.gnmi_pb2 import SubscribeResponse
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import Emitted
 from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.servers.kafka import KafkaServer
-from tests.unit.ingest.kafka_topics.as_gnmic import as_json, as_proto, events, responses
+from tests.servers.telegraf import messages as telegraf_messages
+from tests.unit.ingest.kafka_topics.as_gnmic import as_json, as_proto, as_protojson, as_prototext, events, responses
+from tests.unit.ingest.kafka_topics.test_telegraf_json import AT_NS
 from tests.waiting import until
 
 OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
@@ -55,14 +58,28 @@ class Topic:
     def __init__(self, broker: KafkaServer, partitions: int) -> None:
         self.broker, self.partitions, self.name = broker, partitions, f"gnmic-{uuid4().hex[:8]}"
 
+    def connection(self) -> dict[str, Any]:
+        """Of aiokafka's clients."""
+        if not self.broker.users:
+            return {"bootstrap_servers": self.broker.address}
+        name, password = next(iter(self.broker.users.items()))
+        return {
+            "bootstrap_servers": self.broker.address,
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": "PLAIN",
+            "sasl_plain_username": name,
+            "sasl_plain_password": password,
+            "ssl_context": ssl.create_default_context(cafile=self.broker.ca_file),
+        }
+
     async def make(self) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.address)
+        admin = AIOKafkaAdminClient(**self.connection())
         await admin.start()
         await admin.create_topics([NewTopic(self.name, self.partitions, 1)])
         await admin.close()
 
     async def put(self, *messages: bytes, partition: int = 0) -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=self.broker.address, acks="all")
+        producer = AIOKafkaProducer(**self.connection(), acks="all")
         await producer.start()
         for message in messages:
             await producer.send_and_wait(self.name, message, partition=partition)
@@ -78,7 +95,13 @@ class Topic:
         await consumer.stop()
 
     @asynccontextmanager
-    async def read(self, *, is_full: Callable[[], bool] = lambda: False, **settings: object) -> AsyncIterator[Reading]:
+    async def read(
+        self,
+        *,
+        is_full: Callable[[], bool] = lambda: False,
+        clock: Callable[[], int] = time.time_ns,
+        **settings: object,
+    ) -> AsyncIterator[Reading]:
         """Each sample that was read is delivered or dropped with a reason."""
         config = Config.model_validate(
             {
@@ -92,7 +115,7 @@ class Topic:
             }
         )
         ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-        context = CollectorContext(ledger, time.time_ns, workers, is_full=is_full)
+        context = CollectorContext(ledger, clock, workers, is_full=is_full)
         task = asyncio.create_task(KafkaTopics(config, context, LinkTable()).run(emitted))
         try:
             yield Reading(emitted, ledger)
@@ -128,7 +151,14 @@ def octets(value: int, *, device: str = "leaf1", at_ns: int | None = None) -> by
 
 
 @pytest.mark.parametrize(
-    ("form", "written"), [("gnmic_event", events), ("gnmic_json", as_json), ("gnmic_proto", as_proto)]
+    ("form", "written"),
+    [
+        ("gnmic_event", events),
+        ("gnmic_json", as_json),
+        ("gnmic_proto", as_proto),
+        ("gnmic_protojson", as_protojson),
+        ("gnmic_prototext", as_prototext),
+    ],
 )
 async def test_what_gnmic_recorded_arrives_under_canonical_names(
     topic: Topic, form: str, written: Callable[[SubscribeResponse], bytes]
@@ -167,6 +197,47 @@ async def test_what_telegraf_recorded_arrives_under_canonical_names(topic: Topic
     assert reading.emitted.values()[key] == [4 * 85378896588.0]
     assert reading.ledger.samples_in == 49
     assert topic.counted("samples_unmapped_total") == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "written", "count"),
+    [("telegraf_json", "json", 88), ("telegraf_remote_write", "prometheusremotewrite", 39)],
+)
+async def test_what_telegraf_wrote_into_kafka_arrives(topic: Topic, form: str, written: str, count: int) -> None:
+    """Its own messages of one gathering, with a poison message among them, and each of them twice."""
+    sent = telegraf_messages(written)
+    await topic.put(*sent, b"\xffno message", *sent)
+    rules = [{"job": "infiniband", "source": "telegraf"}, {"source": "dcgm"}]
+    async with topic.read(format=form, rules=rules, clock=lambda: AT_NS) as reading:
+        await topic.until_committed(2 * len(sent) + 1)
+    assert len(reading.emitted.values()) == sum(map(len, reading.emitted.batches)) == count
+    assert reading.ledger.drops.keys() == {DropReason.DUPLICATE}
+    assert topic.counted("messages_dropped_total", reason="malformed") == 1
+
+
+async def test_topics_are_read_over_tls_with_a_password(tmp_path: Path) -> None:
+    """And not without the right one."""
+    broker = KafkaServer(tmp_path / "kafka", users={"fabricscope": "right"})
+    await asyncio.to_thread(broker.start)
+    try:
+        topic = Topic(broker, 1)
+        await topic.make()
+        await topic.put(octets(1))
+        (tmp_path / "right").write_text("right\n")
+        (tmp_path / "wrong").write_text("wrong\n")
+        kafka = {
+            "bootstrap": [broker.address],
+            "security": "sasl_tls",
+            "ca_file": broker.ca_file,
+            "username": "fabricscope",
+        }
+        async with topic.read(kafka={**kafka, "password_file": tmp_path / "wrong"}) as refused:
+            await until(lambda: topic.counted("reconnects_total") > 0)
+        assert refused.octets == []
+        async with topic.read(kafka={**kafka, "password_file": tmp_path / "right"}) as reading:
+            await reading.until(lambda: reading.octets == [1.0])
+    finally:
+        await asyncio.to_thread(broker.stop)
 
 
 async def test_a_broken_line_of_telegraf_is_counted_and_the_rest_taken(topic: Topic) -> None:

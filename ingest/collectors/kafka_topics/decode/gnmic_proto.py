@@ -1,5 +1,6 @@
-"""gnmic's proto format: the devices' own messages, which name the device where gnmic is set to add it."""
+"""gnmic's proto, protojson and prototext: the devices' own messages, which name the device where gnmic adds it."""
 
+from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
 from common.errors import BadInput
@@ -16,11 +17,44 @@ class ProtoReader:
             response = gnmi_pb2.SubscribeResponse.FromString(message)
         except DecodeError:
             raise BadInput("expected a SubscribeResponse", MALFORMED) from None
-        if not response.HasField("update"):
-            if not response.HasField("sync_response"):
-                raise BadInput("expected a SubscribeResponse", MALFORMED)
-            return
+        _add(response, message, into)
+
+
+class ProtoJsonReader:
+    """Has no state."""
+
+    def read(self, message: bytes, into: Responses) -> None:
+        """The same of protobuf's JSON."""
+        response = gnmi_pb2.SubscribeResponse()
         try:
-            into.add(source_of(response.update.prefix.target), message)
-        except BadInput as error:
-            into.dropped[error.reason] += 1
+            json_format.Parse(message, response, ignore_unknown_fields=True)
+        except (json_format.ParseError, UnicodeDecodeError, ValueError, RecursionError) as error:
+            raise BadInput(f"expected a SubscribeResponse as JSON: {str(error)[:200]}", MALFORMED) from None
+        _add(response, None, into)
+
+
+class ProtoTextReader:
+    """Has no state."""
+
+    def read(self, message: bytes, into: Responses) -> None:
+        """The same of protobuf's text format."""
+        response = gnmi_pb2.SubscribeResponse()
+        try:
+            text_format.Parse(message, response, allow_unknown_field=True)
+        except (text_format.ParseError, UnicodeDecodeError, ValueError, RecursionError) as error:
+            raise BadInput(f"expected a SubscribeResponse as text: {str(error)[:200]}", MALFORMED) from None
+        _add(response, None, into)
+
+
+def _add(response: gnmi_pb2.SubscribeResponse, message: bytes | None, into: Responses) -> None:
+    """message: the response serialised, None where it is not yet."""
+    if not response.HasField("update"):
+        if not response.HasField("sync_response"):
+            raise BadInput("expected a SubscribeResponse", MALFORMED)
+        return
+    try:
+        source = source_of(response.update.prefix.target)
+    except BadInput as error:
+        into.dropped[error.reason] += 1
+        return
+    into.add(source, response.SerializeToString() if message is None else message)

@@ -1,23 +1,14 @@
 """Telegraf's influx line protocol to slots, times and values: the series that are new are shown to ``PushedSeries``.
 
-A series is a field of a measurement with some tags, known by their bytes. Its name is ``<measurement>_<field>``, as in
-Telegraf's outputs for Prometheus; the measurement alone for the fields ``value``, ``gauge`` and ``counter``, and the
-field alone for the measurement ``prometheus``: so a metric that Telegraf scraped has its own name again.
+A series is a field of a measurement with some tags, known by their bytes; ``fields.named`` says what it is called.
 """
 
 import re
-from array import array
-from collections import Counter
-from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Hashable
 
 from common.errors import BadInput
-from ingest.collectors.admitted import Admitted
-from ingest.collectors.pushed_series import PushedSeries
+from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
 
-MALFORMED, TEXT = "malformed", "text"
 _INT_MAX = 2**63 - 1
 _TIME_DIGITS_MAX = 20
 Fields = list[tuple[bytes, bytes]]
@@ -25,7 +16,6 @@ _WORDS = {
     **dict.fromkeys((b"t", b"T", b"true", b"True", b"TRUE"), 1.0),
     **dict.fromkeys((b"f", b"F", b"false", b"False", b"FALSE"), 0.0),
 }
-_PLAIN_FIELDS = frozenset({"value", "gauge", "counter"})
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\Z")
 _WHOLE = re.compile(rb"-?\d+\Z")
 _UNESCAPED = {mark: re.compile(rb"(?:[^\\" + mark + rb"]|\\.|\\\Z)+", re.DOTALL) for mark in (b",", b"=", b" ")}
@@ -36,22 +26,8 @@ _TIME = re.compile(rb" (-?\d+)\r?(?:\n|\Z)")
 _ESCAPE = re.compile(rb"\\([,= \\])")
 
 
-@dataclass(slots=True)
-class Lines:
-    """Samples of some messages as columns, in their order. dropped: lines and fields of no use, by reason."""
-
-    slots: "array[int]" = field(default_factory=lambda: array("q"))
-    times_ns: "array[int]" = field(default_factory=lambda: array("q"))
-    values: "array[float]" = field(default_factory=lambda: array("d"))
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-class LineReader:
-    """Knows the series of all messages. Used by one thread at a time."""
-
-    def __init__(self, series: PushedSeries) -> None:
-        self._series = series
-        self._known: dict[bytes, dict[bytes, int]] = {}  # slots of the fields by what stands before them
+class LineReader(FieldReader[bytes]):
+    """A series is known by the bytes of measurement and tags, and by those of the field."""
 
     def read(self, message: bytes, into: Lines) -> None:
         """Adds the samples of the lines. A line that cannot be read costs itself alone."""
@@ -70,19 +46,9 @@ class LineReader:
                 into.dropped[MALFORMED] += 1
             at = following
 
-    def admit(self, lines: Lines, now_ns: int) -> Admitted:
-        """What the samples become. Forgets series that were silent for long when there is little room."""
-        slots = np.frombuffer(lines.slots, np.int64) if lines.slots else np.zeros(0, np.int64)
-        times_ns = np.frombuffer(lines.times_ns, np.int64) if lines.slots else np.zeros(0, np.int64)
-        values = np.frombuffer(lines.values, np.float64) if lines.slots else np.zeros(0)
-        admitted = self._series.admit(slots, times_ns, values, now_ns)
-        if (moved := self._series.forget_silent(now_ns)) is not None:
-            self._move(moved)
-        return admitted
-
     def _add_line(self, head: bytes, fields: Fields, time_ns: int, into: Lines) -> None:
         """BadInput before any of its samples is added."""
-        slots = self._known.get(head)
+        slots = self._slots_of(head)
         if slots is None:
             _labels(head)  # BadInput
             slots = {}
@@ -97,29 +63,12 @@ class LineReader:
             found.append((self._add(head, key) if slot is None else slot, value))
         if texts:
             into.dropped[TEXT] += texts
-        for slot, value in found:
-            into.slots.append(slot)
-            into.times_ns.append(time_ns)
-            into.values.append(value)
+        into.add(found, time_ns)
 
-    def _add(self, head: bytes, key: bytes) -> int:
-        """The slot of a field that is new; -1 without room for it, which is asked for again each time."""
-        if self._series.is_full:
-            return -1
+    def _named(self, head: Hashable, key: bytes) -> tuple[str, dict[str, str]]:
+        assert isinstance(head, bytes)
         measurement, tags = _labels(head)
-        slot = self._series.add(_name(measurement, _text(key)), {"job": measurement, **tags})
-        if slot >= 0:
-            self._known.setdefault(head, {})[key] = slot
-        return slot
-
-    def _move(self, moved: NDArray[np.int64]) -> None:
-        new = moved.tolist()
-        for head, slots in list(self._known.items()):
-            kept = {key: new[slot] for key, slot in slots.items() if new[slot] >= 0}
-            if kept:
-                self._known[head] = kept
-            else:
-                del self._known[head]
+        return named(measurement, _text(key)), {"job": measurement, **tags}
 
 
 def _plain(line: bytes) -> tuple[bytes, Fields, int]:
@@ -174,12 +123,6 @@ def _labels(head: bytes) -> tuple[str, dict[str, str]]:
 
 def _text(escaped: bytes) -> str:
     return _ESCAPE.sub(rb"\1", escaped).decode("utf-8", "replace")
-
-
-def _name(measurement: str, key: str) -> str:
-    if measurement == "prometheus":
-        return key
-    return measurement if key in _PLAIN_FIELDS else f"{measurement}_{key}"
 
 
 def _value(text: bytes) -> float | None:

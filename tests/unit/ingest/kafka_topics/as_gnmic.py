@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from google.protobuf import json_format
+from google.protobuf import json_format, text_format
 
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
@@ -55,6 +55,18 @@ def as_proto(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> byte
     named.CopyFrom(response)
     named.update.prefix.target = source
     return named.SerializeToString()
+
+
+def as_protojson(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
+    """The same with ``format: protojson``."""
+    named = gnmi_pb2.SubscribeResponse.FromString(as_proto(response, source))
+    return json_format.MessageToJson(named, indent=None).encode()
+
+
+def as_prototext(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
+    """The same with ``format: prototext``."""
+    named = gnmi_pb2.SubscribeResponse.FromString(as_proto(response, source))
+    return text_format.MessageToString(named).encode()
 
 
 def _xpath(path: gnmi_pb2.Path) -> str:

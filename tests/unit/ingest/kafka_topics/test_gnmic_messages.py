@@ -1,4 +1,4 @@
-"""gnmic's formats json and proto become the samples that the device's own messages would have been."""
+"""gnmic's formats json, proto, protojson and prototext become what the device's own messages would have been."""
 
 import json
 from collections import Counter
@@ -12,12 +12,20 @@ from common.errors import BadInput
 from ingest.collectors.gnmi.decode.decoder import Decoder
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
-from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoReader
+from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoJsonReader, ProtoReader, ProtoTextReader
 from ingest.collectors.kafka_topics.decode.responses import Reader, Responses
 from telemetry.gnmi import gnmi_pb2
-from tests.unit.ingest.kafka_topics.as_gnmic import SOURCE, as_json, as_proto, responses
+from tests.unit.ingest.kafka_topics.as_gnmic import (
+    SOURCE,
+    as_json,
+    as_proto,
+    as_protojson,
+    as_prototext,
+    responses,
+)
 
 NOW = 1_700_000_000_000_000_000
+_PROTO = (ProtoReader, ProtoJsonReader, ProtoTextReader)
 RECORDED = {
     "arista_interface_counters": 13,
     "bgp_neighbor_session_state": 1,
@@ -50,9 +58,17 @@ def notification(**changes: object) -> bytes:
     return json.dumps({**body, "updates": [update], **changes}).encode()
 
 
-@pytest.mark.parametrize(("written", "make"), [(as_json, JsonReader), (as_proto, ProtoReader)])
+@pytest.mark.parametrize(
+    ("written", "make"),
+    [
+        (as_json, JsonReader),
+        (as_proto, ProtoReader),
+        (as_protojson, ProtoJsonReader),
+        (as_prototext, ProtoTextReader),
+    ],
+)
 @pytest.mark.parametrize("name", RECORDED)
-def test_both_give_what_the_messages_of_the_device_give(
+def test_each_gives_what_the_messages_of_the_device_give(
     name: str, written: Callable[[gnmi_pb2.SubscribeResponse], bytes], make: Callable[[], Reader]
 ) -> None:
     sent = responses(name, NOW)
@@ -109,7 +125,12 @@ def test_a_message_without_its_device_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "message"), [(JsonReader, b"{"), (JsonReader, b"7"), (ProtoReader, b"\xff"), (ProtoReader, b"")]
+    ("make", "message"),
+    [
+        (JsonReader, b"{"),
+        (JsonReader, b"7"),
+        *[(make, each) for make in _PROTO for each in (b"\xff", b"")],
+    ],
 )
 def test_what_is_no_message_of_the_format_says_so(make: Callable[[], Reader], message: bytes) -> None:
     with pytest.raises(BadInput, match="expected") as error:
@@ -136,7 +157,7 @@ def test_any_notification_is_read_or_counted(changes: dict[str, object]) -> None
 @given(st.binary(max_size=60))
 @settings(deadline=None)
 def test_any_bytes_are_read_or_refused(message: bytes) -> None:
-    for make in (JsonReader, ProtoReader):
+    for make in (JsonReader, ProtoReader, ProtoJsonReader, ProtoTextReader):
         try:
             into = read(make(), message)
         except BadInput:

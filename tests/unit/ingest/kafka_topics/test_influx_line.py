@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ingest.collectors.admitted import Admitted
 from ingest.collectors.kafka_topics.config import Config, TopicRule
-from ingest.collectors.kafka_topics.decode.influx_line import LineReader, Lines
+from ingest.collectors.kafka_topics.decode.fields import Lines
+from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.ledger import DropReason
 from tests.samples import SAMPLES

@@ -1,0 +1,68 @@
+"""Telegraf's JSON to slots, times and values: a metric a message, or a batch of them."""
+
+from collections.abc import Hashable
+
+import orjson
+
+from common.errors import BadInput
+from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
+
+_UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))  # a time below it, times that, is in nanoseconds
+_INT_MAX = 2**63 - 1
+
+
+class JsonReader(FieldReader[str]):
+    """A series is known by the measurement, the tags and the field."""
+
+    def read(self, message: bytes, into: Lines) -> None:
+        """Adds the samples of a metric, or of ``metrics``. BadInput when the message is neither."""
+        try:
+            document = orjson.loads(message)
+        except orjson.JSONDecodeError as error:
+            raise BadInput(f"expected JSON: {error}", MALFORMED) from None
+        if not isinstance(document, dict):
+            raise BadInput("expected an object: a metric, or a batch of them", MALFORMED)
+        metrics = document.get("metrics") if "fields" not in document else [document]
+        if not isinstance(metrics, list):
+            raise BadInput("expected fields, or a list of metrics", MALFORMED)
+        for metric in metrics:
+            try:
+                self._add_metric(metric, into)
+            except BadInput:
+                into.dropped[MALFORMED] += 1
+
+    def _add_metric(self, metric: object, into: Lines) -> None:
+        """BadInput before any of its samples is added."""
+        if not isinstance(metric, dict):
+            raise BadInput("expected a metric", MALFORMED)
+        name, tags, fields = metric.get("name"), metric.get("tags"), metric.get("fields")
+        if not name or not isinstance(name, str) or not isinstance(tags, dict) or not isinstance(fields, dict):
+            raise BadInput("a metric: expected name, tags and fields", MALFORMED)
+        if not all(isinstance(value, str) for value in tags.values()):
+            raise BadInput("tags: expected texts", MALFORMED)
+        time_ns, head = _time_ns(metric.get("timestamp")), (name, *tags.items())
+        slots = self._slots_of(head) or {}
+        found: list[tuple[int, float]] = []
+        for key, value in fields.items():
+            if not isinstance(value, (int, float)):
+                into.dropped[TEXT] += 1
+                continue
+            slot = slots.get(key)
+            found.append((self._add(head, key) if slot is None else slot, float(value)))
+        into.add(found, time_ns)
+
+    def _named(self, head: Hashable, key: str) -> tuple[str, dict[str, str]]:
+        assert isinstance(head, tuple)
+        measurement, *tags = head
+        return named(measurement, key), {"job": measurement, **dict(tags)}
+
+
+def _time_ns(time: object) -> int:
+    """A time in ``json_timestamp_units`` 1s, 1ms, 1us or 1ns, which its size tells. BadInput for a text.
+
+    >>> _time_ns(1_760_000_000), _time_ns(1_760_000_000_000_000)
+    (1760000000000000000, 1760000000000000000)
+    """
+    if type(time) is not int or not 0 <= time <= _INT_MAX:
+        raise BadInput("timestamp: expected a whole number", MALFORMED)
+    return next((time * scale for below, scale in _UNITS if time < below), time)
