@@ -6,6 +6,7 @@ and value. ``admit`` makes one batch for each device of them. Nothing of it is d
 parts of sums.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -20,6 +21,7 @@ from ingest.collectors.event_time import accepted
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.relabel import relabel
 from ingest.collectors.pushed_rule import PushedRule
+from ingest.collectors.pushed_shares import PushedShares
 from ingest.collectors.pushed_sums import Sum
 from ingest.collectors.pushed_values import BAD, KNOWN, LEFT_OUT, REFUSED, Entries, Output, Pushed, Rules, Slots
 from ingest.ledger import DropReason
@@ -32,6 +34,7 @@ LOOK_NS = 300 * 10**9  # between two looks for room: each may build all tables a
 _BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
 _NEVER = np.iinfo(np.int64).min
 _EXPORTED = "exported_"  # Prometheus renames a label so that the target's of the same name can stand beside it
+_NO_CHAR = re.compile(r"[^a-zA-Z0-9_:]")  # of a name in all stores, as OpenTelemetry's have dots
 _Number = TypeVar("_Number", bound=np.generic)
 _REASONS = {
     pushed_values.EVENT_TIME_AT: DropReason.EVENT_TIME,
@@ -48,6 +51,7 @@ _REASONS = {
 class _Target:
     """One pushed target. rows: canonical series to the row of all targets; table: None until it is asked for.
 
+    kept: series under their own name.
     epoch_ns: another one when the name was forgotten and comes back, as its numbers begin at 0.
     pushed_ns: when it had samples last. said_ns: or was said to be silent.
     """
@@ -56,6 +60,7 @@ class _Target:
     device: str
     epoch_ns: int = 0
     rows: dict[str, int] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     table: SeriesTable | None = None
     seq: int = 0
     pushed_ns: int = 0
@@ -97,6 +102,7 @@ class PushedSeries:
         self._last_ns: NDArray[np.int64] = np.full(64, _NEVER, np.int64)
         self._sums: dict[int, tuple[Sum, Entry]] = {}
         self._looked_ns = _NEVER
+        self._shares = PushedShares(2 * targets_max)
         self.unmapped: set[str] = set()
 
     def __len__(self) -> int:
@@ -124,10 +130,11 @@ class PushedSeries:
         if found is None:
             return self._append(REFUSED)
         target, source, entries = found
-        if entries is None:
-            return self._append(LEFT_OUT)
-        if not entries and len(self.unmapped) < UNMAPPED_MAX:
+        if entries is not None and all(entry.kept for entry in entries) and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(metric)
+        if not entries:
+            self._shares.add(target.name, left_out=entries is None)
+            return self._append(LEFT_OUT if entries is None else KNOWN, is_shared=True)
         return self._append(KNOWN, [(self._row(target, entry), entry) for entry in entries], self._spans[source])
 
     def add_bad(self) -> int:
@@ -217,7 +224,10 @@ class PushedSeries:
             return nobody, number, []
         name = f"{self._name}/{address or device}"
         target = self._targets.get(name) or _Target(name, device, self._epoch_ns)
-        entries = self._mapper(number, target, identity).map(metric, _of_source(labels))
+        mapper = self._mapper(number, target, identity)
+        entries = mapper.map(metric, _of_source(labels))
+        if not entries and rule.unmapped == "keep":
+            entries = _kept(target, mapper.kept(_NO_CHAR.sub("_", metric), labels), rule.unmapped_series_max) or entries
         if entries and name not in self._targets:
             if len(self._targets) >= self._targets_max:
                 return None
@@ -250,7 +260,16 @@ class PushedSeries:
             self._sums[row] = Sum(), entry
         return row
 
-    def _append(self, kind: int, rows: Sequence[tuple[int, Entry]] = (), sentinels: tuple[int, int] = (0, 0)) -> int:
+    def _append(
+        self,
+        kind: int,
+        rows: Sequence[tuple[int, Entry]] = (),
+        sentinels: tuple[int, int] = (0, 0),
+        *,
+        is_shared: bool = False,
+    ) -> int:
+        if not is_shared:
+            self._shares.add_other()
         slot, at = self._used, self._entries_used
         self._slots = Slots._make(_room(column, slot) for column in self._slots)
         self._entries = Entries._make(_room(column, at + len(rows)) for column in self._entries)
@@ -315,9 +334,10 @@ class PushedSeries:
         batches, begin = [], 0
         for end in ends:
             target = self._target_of[int(rows[begin])]
+            unmapped, left_out = self._shares.of(target.name)
             for first in range(begin, end, _BATCH_ROWS):
                 part = slice(first, min(first + _BATCH_ROWS, end))
-                collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0)
+                collection = Collection(target.epoch_ns, target.seq, now_ns, 0.0, unmapped=unmapped, left_out=left_out)
                 target.seq += 1
                 target.pushed_ns = target.said_ns = now_ns
                 batches.append(SampleBatch(target.current(), collection, times_ns[part], local[part], values[part]))
@@ -334,6 +354,7 @@ class PushedSeries:
         self._entries = Entries._make(np.ascontiguousarray(column[:, entries]) for column in self._entries)
         self._entries.whole[0] = new
         self._used, self._entries_used = slots.size, entries.size
+        self._shares.keep(slots)
         self._sums = {row: self._sums[old] for row, old in enumerate(old_rows.tolist()) if old in self._sums}
         moved_slots = {old: new for new, old in enumerate(slots.tolist())}
         for adding, _ in self._sums.values():
@@ -354,7 +375,18 @@ class PushedSeries:
             self._local[row] = len(target.rows)
             self._number[row] = self._numbers.setdefault(target.name, len(self._numbers))
             target.rows[keys[old]] = row
+        for target in self._targets.values():
+            target.kept &= target.rows.keys()
         self._targets = {name: target for name, target in self._targets.items() if target.rows}
+
+
+def _kept(target: _Target, entries: list[Entry], most: int) -> list[Entry]:
+    """These series under their own names; none of those that are new where the target has ``most`` of them."""
+    new = {entry.key for entry in entries} - target.kept
+    if len(target.kept) + len(new) > most:
+        return []
+    target.kept |= new
+    return entries
 
 
 def _host_of(address: str) -> str:
