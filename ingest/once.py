@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from ingest.admission.reasons import OutOfDescriptors
+from ingest.admission.reasons import DeviceBusy, OutOfDescriptors
 from ingest.collectors.base import (
     Clock,
     ClusterEvent,
@@ -58,7 +58,9 @@ async def collect_once(
     """
     workers = ThreadPoolExecutor(_WORKERS, "decode")
     try:
-        sections = build_collectors(config, CollectorContext(Ledger(clock()), clock, workers))
+        sections = build_collectors(
+            config, CollectorContext(Ledger(clock()), clock, workers, pace=config.scheduler.device_pace())
+        )
         polled, unread = await polled_targets(sections)
         pollers = [each for each in polled if wanted(each.name)]
         streams = [each for section in sections for each in section.streaming if wanted(each.name)]
@@ -101,6 +103,8 @@ async def _polled(poller: PollCollector, clock: Clock, lasts_s: float, gate: asy
             return Outcome(poller.name, problem=f"timeout: nothing within {lasts_s:g} s")
         except OutOfDescriptors:
             return Outcome(poller.name, problem="no file descriptors are left on this machine")
+        except DeviceBusy:
+            return Outcome(poller.name, problem="not asked: other targets of its device were, for as long as it waits")
         except Exception as error:
             log.exception("collector failed", target=poller.name)
             return Outcome(poller.name, problem=f"internal: {type(error).__name__}: {error}")

@@ -158,3 +158,36 @@ async def test_each_target_that_a_receiver_is_pushed_is_a_line_of_its_own(monkey
         if each.batch is not None
     }
     assert read == {"otlp/a": (2, 2, ["vendor_total"]), "otlp/b": (1, 1, ["vendor_total"])}
+
+
+async def test_one_device_is_not_asked_by_all_of_its_targets_at_once() -> None:
+    """As in the stage: its limits are those of the device, whoever asks."""
+    asked: list[asyncio.StreamWriter] = []
+    busiest = 0
+
+    async def answer_when_alone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal busiest
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(writer)
+        busiest = max(busiest, len(asked))
+        for _ in range(100):  # turns of the loop: others would come meanwhile
+            await asyncio.sleep(0)
+        asked.remove(writer)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY))
+
+    servers = [await asyncio.start_server(answer_when_alone, "127.0.0.1", 0) for _ in range(4)]
+    targets = [f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers]
+    found = await outcomes(config(*targets, scheduler={"device_requests_max": 1}))
+    assert [each.problem for each in found.values()] == [""] * 4
+    assert busiest == 1
+    for server in servers:
+        server.close()
+
+
+async def test_a_target_whose_device_is_busy_for_too_long_was_not_asked(addresses: tuple[str, str]) -> None:
+    _, hangs = addresses
+    job = {"source": "dcgm", "scrape_interval": "600ms", "static_configs": [{"targets": [hangs]}]}
+    jobs = [{**job, "job_name": name} for name in ("one", "other")]
+    settings = IngestConfig.model_validate({"scrape_configs": jobs, "scheduler": {"device_requests_max": 1}})
+    problems = sorted(each.problem for each in (await outcomes(settings)).values())
+    assert problems == ["not asked: other targets of its device were, for as long as it waits", "timeout"]
