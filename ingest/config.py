@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.renamed import accept_renamed
+from ingest.admission.device_pace import DevicePace
 from ingest.collectors.cisco_mdt.config import Config as MdtConfig
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.gnmi.config import Config as GnmiConfig
@@ -49,6 +50,10 @@ class SchedulerConfig(BaseModel):
     @classmethod
     def _accept_renamed(cls, settings: Any) -> Any:
         return accept_renamed(settings, {"doubtful_max": "unhealthy_max"})
+
+    def device_pace(self) -> DevicePace:
+        """What holds these limits, for all requests of a process."""
+        return DevicePace(self.device_requests_max, self.device_spacing_s)
 
 
 class SpoolConfig(BaseModel):

@@ -1,13 +1,13 @@
 """Every configured target once, as the stage would collect it: does it answer, and with what?"""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 import structlog
 
-from ingest.admission.reasons import OutOfDescriptors
+from ingest.admission.reasons import DeviceBusy, OutOfDescriptors
 from ingest.collectors.base import (
     Clock,
     ClusterEvent,
@@ -58,16 +58,18 @@ async def collect_once(
     """
     workers = ThreadPoolExecutor(_WORKERS, "decode")
     try:
-        sections = build_collectors(config, CollectorContext(Ledger(clock()), clock, workers))
+        sections = build_collectors(
+            config, CollectorContext(Ledger(clock()), clock, workers, pace=config.scheduler.device_pace())
+        )
         polled, unread = await polled_targets(sections)
         pollers = [each for each in polled if wanted(each.name)]
         streams = [each for section in sections for each in section.streaming if wanted(each.name)]
         gate = asyncio.Semaphore(_AT_ONCE)
-        work = [_poll(each, clock, lasts_s, gate) for each in pollers]
+        work: list[Awaitable[Sequence[Outcome]]] = [_poll(each, clock, lasts_s, gate) for each in pollers]
         work += [_listen(each, lasts_s) for each in streams]
         found = [outcome for outcome in unread if wanted(outcome.target)]
         for ended, outcome in enumerate(asyncio.as_completed(work), 1):
-            found.append(await outcome)
+            found += await outcome
             show(ended, len(work))
         await asyncio.gather(*(each.stop() for each in polled))
         return sorted(found, key=lambda outcome: outcome.target)
@@ -89,7 +91,11 @@ async def polled_targets(sections: Iterable[Collectors]) -> tuple[list[PollColle
     return pollers, unread
 
 
-async def _poll(poller: PollCollector, clock: Clock, lasts_s: float, gate: asyncio.Semaphore) -> Outcome:
+async def _poll(poller: PollCollector, clock: Clock, lasts_s: float, gate: asyncio.Semaphore) -> Sequence[Outcome]:
+    return (await _polled(poller, clock, lasts_s, gate),)
+
+
+async def _polled(poller: PollCollector, clock: Clock, lasts_s: float, gate: asyncio.Semaphore) -> Outcome:
     async with gate:
         try:
             output = await asyncio.wait_for(poller.collect(clock()), lasts_s)
@@ -97,6 +103,8 @@ async def _poll(poller: PollCollector, clock: Clock, lasts_s: float, gate: async
             return Outcome(poller.name, problem=f"timeout: nothing within {lasts_s:g} s")
         except OutOfDescriptors:
             return Outcome(poller.name, problem="no file descriptors are left on this machine")
+        except DeviceBusy:
+            return Outcome(poller.name, problem="not asked: other targets of its device were, for as long as it waits")
         except Exception as error:
             log.exception("collector failed", target=poller.name)
             return Outcome(poller.name, problem=f"internal: {type(error).__name__}: {error}")
@@ -110,20 +118,29 @@ def _outcome(target: str, output: CollectorOutput, unmapped: Sequence[str] = ())
     return Outcome(target, output, unmapped=unmapped, problem=str(output.collection.down or ""))
 
 
-async def _listen(stream: StreamCollector, lasts_s: float) -> Outcome:
-    """The largest batch of the first samples that a target sends; else why there are none."""
-    outcome = await _heard(stream, lasts_s)
-    return replace(outcome, unmapped=sorted(stream.unmapped)) if isinstance(stream, MapsNames) else outcome
+async def _listen(stream: StreamCollector, lasts_s: float) -> Sequence[Outcome]:
+    """Of each target that it sends for the largest batch of its first samples; else why there are none."""
+    found = await _heard(stream, lasts_s)
+    if not isinstance(stream, MapsNames):
+        return found
+    return [replace(each, unmapped=sorted(stream.unmapped)) for each in found]
 
 
-async def _heard(stream: StreamCollector, lasts_s: float) -> Outcome:
+async def _heard(stream: StreamCollector, lasts_s: float) -> Sequence[Outcome]:
     heard = await listen(stream, lasts_s)
     if heard.failure:
-        return Outcome(stream.name, events=len(heard.events), problem=heard.failure)
+        return [Outcome(stream.name, events=len(heard.events), problem=heard.failure)]
     if not heard.batches:
-        return Outcome(stream.name, events=len(heard.events), problem=f"silent: nothing within {lasts_s:g} s")
-    shown = max(heard.batches, key=len) if heard.sends else heard.batches[-1]
-    return Outcome(stream.name, shown, len(heard.events), problem=str(shown.collection.down or ""))
+        return [Outcome(stream.name, events=len(heard.events), problem=f"silent: nothing within {lasts_s:g} s")]
+    of_targets: dict[str, SampleBatch] = {}
+    for batch in heard.batches:
+        target = batch.table.target
+        shown = of_targets.get(target)
+        if shown is None or len(batch) >= len(shown):
+            of_targets[target] = batch
+    problems = {target: str(batch.collection.down or "") for target, batch in of_targets.items()}
+    first, *others = [Outcome(target, batch, problem=problems[target]) for target, batch in of_targets.items()]
+    return [replace(first, events=len(heard.events)), *others]
 
 
 @dataclass(slots=True)

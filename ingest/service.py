@@ -20,7 +20,6 @@ from common.errors import Superseded
 from common.tasks import first_failure
 from ingest.admission.admission import Admission
 from ingest.admission.cpu_shortage import CpuShortage
-from ingest.admission.device_pace import DevicePace
 from ingest.admission.gate import Gate
 from ingest.admission.memory import MemoryUse
 from ingest.admission.page_bytes import PageBytes
@@ -66,8 +65,7 @@ class IngestService:
         self._cpu = CpuShortage()
         is_short = self._cpu.is_short
         self._publisher = Publisher(config.publish, self._owned, self._ledger, clock, is_short_of_cpu=is_short)
-        limits = config.scheduler
-        self._pace = DevicePace(limits.device_requests_max, limits.device_spacing_s)
+        self._pace = config.scheduler.device_pace()
         self._budget = SeriesBudget(config.new_series_per_hour, self._ledger)
         self._scheduler: Scheduler | None = None
         self._admission: Admission | None = None

@@ -17,6 +17,7 @@ from fabricscope.clock import event_clock
 from fabricscope.commands.progress import progress
 from fabricscope.settings import load_settings
 from ingest.once import Outcome, collect_once
+from telemetry.samples import SampleBatch
 
 _NAMES_SHOWN = 3
 _WIDTH = 160  # of a pipe or a file, which wrap nothing
@@ -68,6 +69,7 @@ def _document(outcome: Outcome, samples: int) -> dict[str, Any]:
         "examples": dict(_examples(outcome, samples)),
         "unmapped": list(outcome.unmapped),
         "unmapped_series": batch.collection.unmapped if batch is not None else 0,
+        "left_out_series": batch.collection.left_out if batch is not None else 0,
     }
 
 
@@ -83,11 +85,19 @@ def _table(found: Sequence[Outcome], samples: int) -> Table:
             device, duration = batch.table.device, f"{batch.collection.duration_s:.3f} s"
         up = f"no: {each.problem}" if each.problem else "yes"
         sent = str(len(batch)) if batch is not None else f"{each.events} facts"
-        unmapped = f"{batch.collection.unmapped} series" if batch is not None and batch.collection.unmapped else ""
         examples = [_text(f"{key} {value:g}") for key, value in _examples(each, samples)]
-        cells = (each.target, device, up, sent, duration, unmapped)
+        cells = (each.target, device, up, sent, duration, _others(batch))
         drawn.add_row(*map(_text, cells), Text("\n").join(examples))
     return drawn
+
+
+def _others(batch: SampleBatch | None) -> str:
+    """How many series are no samples."""
+    if batch is None:
+        return ""
+    unmapped, left_out = batch.collection.unmapped, batch.collection.left_out
+    cells = [f"{unmapped} series" if unmapped else "", f"{left_out} left out" if left_out else ""]
+    return ", ".join(filter(None, cells))
 
 
 def _text(cell: str) -> Text:
@@ -98,8 +108,8 @@ def _caption(found: Sequence[Outcome]) -> str | None:
     """What the catalogue does not know of all pages together; of other series it says why it leaves them out."""
     names = sorted({name for each in found for name in each.unmapped})
     if not names:
-        left_out = any(each.batch is not None and each.batch.collection.unmapped for each in found)
-        return "what is not mapped is left out on purpose: docs/sources.md says why" if left_out else None
+        left_out = any(each.batch is not None and each.batch.collection.left_out for each in found)
+        return "what is left out is so on purpose: docs/sources.md says why" if left_out else None
     such = printable(", ".join(names[:_NAMES_SHOWN]))
     return f"{len(names)} names are not mapped, such as {such}: `--output json` lists them"
 

@@ -1,5 +1,7 @@
 """Which source's names a pushed series has, and of which device it is: a part of the settings of several collectors."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from common.patterns import VALUE_CHARS_MAX, compile_bounded
@@ -27,6 +29,10 @@ class PushedRule(BaseModel):
         "added to its canonical series; keep and drop choose series.",
     )
     mapping: tuple[MappingEntry, ...] = Field(default=(), description="Names outside the catalogue.")
+    unmapped: Literal["drop", "keep"] = Field(
+        default="drop", description="What becomes of series that nothing maps: keep, under their own name."
+    )
+    unmapped_series_max: int = Field(default=1000, gt=0, description="Of one device that are kept.")
 
     @field_validator("job")
     @classmethod
@@ -36,7 +42,7 @@ class PushedRule(BaseModel):
 
     @model_validator(mode="after")
     def _is_known(self) -> "PushedRule":
-        if self.source not in source_names() and not self.origins():
+        if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
             known = ", ".join(source_names())
             raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
         return self

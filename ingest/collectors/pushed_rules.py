@@ -3,6 +3,7 @@
 Asked once for each source series, when it is new.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -14,6 +15,7 @@ from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.relabel import relabel
 from ingest.collectors.pushed_rule import PushedRule
 
+_NO_CHAR = re.compile(r"[^a-zA-Z0-9_:]")  # of a name in all stores, as OpenTelemetry's have dots
 _EXPORTED = "exported_"  # Prometheus renames a label so that the target's of the same name can stand beside it
 
 
@@ -60,6 +62,16 @@ class PushedRules:
     ) -> Sequence[Entry] | None:
         """The canonical series that it is a part of, as ``Mapper.map`` gives them. device: of the target."""
         return self._mapper(identity, device).map(metric, _of_source(labels))
+
+    def kept(self, identity: Identity, device: str, metric: str, labels: Mapping[str, str]) -> Sequence[Entry]:
+        """The series under its own name; () when its rule drops what nothing maps."""
+        if self._rules[identity.rule].unmapped != "keep":
+            return ()
+        return self._mapper(identity, device).kept(_NO_CHAR.sub("_", metric), labels)
+
+    def kept_max(self, identity: Identity) -> int:
+        """Series under their own names that a target may have."""
+        return self._rules[identity.rule].unmapped_series_max
 
     def forget(self) -> None:
         """Lets go of what is only kept to be quick."""

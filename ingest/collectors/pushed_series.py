@@ -18,7 +18,7 @@ from ingest.collectors.event_time import accepted
 from ingest.collectors.exposition.decode.mapping import Entry
 from ingest.collectors.pushed_layout import PushedLayout
 from ingest.collectors.pushed_rule import PushedRule
-from ingest.collectors.pushed_rules import PushedRules
+from ingest.collectors.pushed_rules import Identity, PushedRules
 from ingest.collectors.pushed_sums import Sum
 from ingest.collectors.pushed_targets import BATCH_ROWS, FORGET_NS, PushedTargets
 from ingest.collectors.pushed_values import BAD, KNOWN, LEFT_OUT, REFUSED, State
@@ -82,23 +82,20 @@ class PushedSeries:
         """The slot of a source series that has none yet, ``labels`` without its name; -1 when there is no room."""
         if self.is_full:
             return -1
-        entries: Sequence[Entry] | None = ()
         try:
             identity = self._rules.identify(metric, labels)
-            if identity is not None:
-                device = self._targets.device_of(identity.target, identity.device)
-                entries = self._rules.entries(identity, device, metric, labels)
+            entries = () if identity is None else self._entries(identity, metric, labels)
         except ValueError:  # labels too long for a pattern
             return self._append(BAD)
-        if entries is None:
-            return self._append(LEFT_OUT)
+        if entries is not None and all(entry.kept for entry in entries) and len(self.unmapped) < UNMAPPED_MAX:
+            self.unmapped.add(metric)
         if identity is None or not entries:
-            if len(self.unmapped) < UNMAPPED_MAX:
-                self.unmapped.add(metric)
-            return self._append(KNOWN)
+            self._targets.add_share(identity.target if identity is not None else None, left_out=entries is None)
+            return self._append(LEFT_OUT if entries is None else KNOWN, is_shared=True)
         target = self._targets.add(identity.target, identity.device)
         if target is None:
             return self._append(REFUSED)
+        target.kept.update(entry.key for entry in entries if entry.kept)
         rows = [self._targets.row(target, entry.key) for entry in entries]
         self._sums.update(
             {
@@ -108,6 +105,13 @@ class PushedSeries:
             }
         )
         return self._append(KNOWN, list(zip(rows, entries, strict=True)), self._rules.spans[identity.rule])
+
+    def _entries(self, identity: Identity, metric: str, labels: Mapping[str, str]) -> Sequence[Entry] | None:
+        """As ``Mapper.map`` gives them, or those of what nothing maps under its own name, where the rule keeps it."""
+        device = self._targets.device_of(identity.target, identity.device)
+        entries = self._rules.entries(identity, device, metric, labels)
+        kept = () if entries else self._rules.kept(identity, device, metric, labels)
+        return kept if self._targets.may_keep(identity.target, kept, self._rules.kept_max(identity)) else entries
 
     def add_bad(self) -> int:
         """The slot of a series whose labels are of no use: its samples are dropped as ``bad_format``."""
@@ -193,7 +197,16 @@ class PushedSeries:
         admitted.batches = self._targets.batches(rows, times_ns, values, now_ns)
         return admitted
 
-    def _append(self, kind: int, rows: Sequence[tuple[int, Entry]] = (), sentinels: tuple[int, int] = (0, 0)) -> int:
+    def _append(
+        self,
+        kind: int,
+        rows: Sequence[tuple[int, Entry]] = (),
+        sentinels: tuple[int, int] = (0, 0),
+        *,
+        is_shared: bool = False,
+    ) -> int:
+        if not is_shared:
+            self._targets.shares.add_other()
         slot, at = self._used, self._entries_used
         self._slots = room(self._slots, slot)
         self._whole, self._real = room(self._whole, at + len(rows)), room(self._real, at + len(rows))
@@ -261,6 +274,7 @@ class PushedSeries:
             adding.expected = {moved_slots[old] for old in adding.expected if old in moved_slots}
             adding.parts = {moved_slots[old]: part for old, part in adding.parts.items() if old in moved_slots}
         self._rules.forget()
+        self._targets.shares.keep(slots)
         self._targets.keep(old_rows)
 
 

@@ -1,11 +1,14 @@
 """The devices that a collector is pushed, the canonical series of each, and the batches of their samples. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ingest.collectors.columns import room
+from ingest.collectors.exposition.decode.mapping import Entry
+from ingest.collectors.pushed_shares import PushedShares
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
@@ -18,6 +21,7 @@ _NEVER = np.iinfo(np.int64).min
 class _Target:
     """One pushed target. rows: canonical series to the row of all targets; table: None until it is asked for.
 
+    kept: series under their own name.
     epoch_ns: another one when the name was forgotten and comes back, as its numbers begin at 0.
     pushed_ns: when it had samples last. said_ns: or was said to be silent.
     """
@@ -26,6 +30,7 @@ class _Target:
     device: str
     epoch_ns: int = 0
     rows: dict[str, int] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     table: SeriesTable | None = None
     seq: int = 0
     pushed_ns: int = 0
@@ -37,9 +42,15 @@ class _Target:
         return self.table
 
     def batch(
-        self, now_ns: int, times_ns: NDArray[np.int64], series: NDArray[np.uint32], values: NDArray[np.float64]
+        self,
+        now_ns: int,
+        shares: tuple[int, int],
+        times_ns: NDArray[np.int64],
+        series: NDArray[np.uint32],
+        values: NDArray[np.float64],
     ) -> SampleBatch:
-        collection = Collection(self.epoch_ns, self.seq, now_ns, 0.0)
+        unmapped, left_out = shares
+        collection = Collection(self.epoch_ns, self.seq, now_ns, 0.0, unmapped=unmapped, left_out=left_out)
         self.seq += 1
         self.pushed_ns = self.said_ns = now_ns
         return SampleBatch(self.current(), collection, times_ns, series, values)
@@ -49,7 +60,7 @@ class PushedTargets:
     """All targets of one collector. name: first part of theirs. epoch_ns: when the collector started.
 
     Each canonical series has a row. By row: places, int64[2, rows], the number of its target and its row in the
-    target's table; last_ns, int64[rows], its newest sample.
+    target's table; last_ns, int64[rows], its newest sample. shares: what of their series is no sample.
     """
 
     def __init__(self, name: str, epoch_ns: int, targets_max: int) -> None:
@@ -57,6 +68,7 @@ class PushedTargets:
         self._targets: dict[str, _Target] = {}
         self._target_of: list[_Target] = []  # by row
         self._numbers: dict[str, int] = {}
+        self.shares = PushedShares(2 * targets_max)
         self.places: NDArray[np.int64] = np.zeros((2, 64), np.int64)
         self.last_ns: NDArray[np.int64] = np.full(64, _NEVER, np.int64)
 
@@ -89,6 +101,16 @@ class PushedTargets:
             found = self._targets[name] = _Target(name, device, self._epoch_ns)
         return found
 
+    def add_share(self, target: str | None, *, left_out: bool) -> None:
+        """A series of the target that is no sample; None for no certain target."""
+        self.shares.add("" if target is None else f"{self._name}/{target}", left_out=left_out)
+
+    def may_keep(self, target: str, entries: Sequence[Entry], most: int) -> bool:
+        """Whether there are any of these, and the target has room for them beside its others that are kept."""
+        known = self._targets.get(f"{self._name}/{target}")
+        kept = known.kept if known is not None else set()
+        return bool(entries) and len(kept | {entry.key for entry in entries}) <= most
+
     def row(self, target: _Target, key: str) -> int:
         """Of a canonical series of a target, a new one when it has none yet."""
         row = target.rows.get(key)
@@ -110,7 +132,8 @@ class PushedTargets:
         now_ns: int,
     ) -> SampleBatch:
         """Samples of the one target that has the row. series: rows of its table."""
-        return self._target_of[row].batch(now_ns, times_ns, series, values)
+        target = self._target_of[row]
+        return target.batch(now_ns, self.shares.of(target.name), times_ns, series, values)
 
     def batches(
         self, rows: NDArray[np.int64], times_ns: NDArray[np.int64], values: NDArray[np.float64], now_ns: int
@@ -125,9 +148,10 @@ class PushedTargets:
         batches, begin = [], 0
         for end in ends:
             target = self._target_of[int(rows[begin])]
+            shares = self.shares.of(target.name)
             for first in range(begin, end, BATCH_ROWS):
                 part = slice(first, min(first + BATCH_ROWS, end))
-                batches.append(target.batch(now_ns, times_ns[part], local[part], values[part]))
+                batches.append(target.batch(now_ns, shares, times_ns[part], local[part], values[part]))
             begin = end
         return batches
 
@@ -161,4 +185,6 @@ class PushedTargets:
             number = self._numbers.setdefault(target.name, len(self._numbers))
             self.places[:, row] = number, len(target.rows)
             target.rows[keys[old]] = row
+        for target in self._targets.values():
+            target.kept &= target.rows.keys()
         self._targets = {name: target for name, target in self._targets.items() if target.rows}

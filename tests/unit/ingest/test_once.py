@@ -5,11 +5,15 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from ingest.collectors.base import Collectors, Emit
 from ingest.config import IngestConfig
 from ingest.once import Outcome, collect_once
 from telemetry.catalogue import OwnMetric, define
+from telemetry.samples import Collection, SampleBatch
+from telemetry.series import SeriesTable
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nnode_vendor_secret{a="1"} 1\nnode_vendor_secret{a="2"} 2\n'
 
@@ -132,3 +136,58 @@ async def test_a_fault_of_ours_in_a_stream_is_no_silence_of_its_target(monkeypat
     job = {"job_name": "leaves", "targets": [{"address": "127.0.0.1:1", "device": "leaf1"}], "tls": {"insecure": True}}
     (only,) = (await outcomes(IngestConfig.model_validate({"gnmi_configs": [job]}))).values()
     assert only.problem == "internal: ValueError: of ours"
+
+
+async def test_each_target_that_a_receiver_is_pushed_is_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Receiver:
+        name, unmapped = "otlp/0.0.0.0:4317", frozenset({"vendor_total"})
+
+        async def run(self, emit: Emit) -> None:
+            for name, size in (("a", 2), ("b", 1), ("a", 1)):
+                table = SeriesTable(f"otlp/{name}", name, tuple(f"s{row}" for row in range(size)))
+                rows = np.arange(size, dtype=np.uint32)
+                collection = Collection(1, 0, 5, 0.0, unmapped=7, left_out=size)
+                emit(SampleBatch(table, collection, np.full(size, 5), rows, np.ones(size)))
+
+    section = Collectors(streaming=[Receiver()])
+    monkeypatch.setattr("ingest.once.build_collectors", lambda *_: [section])
+    found = await outcomes(IngestConfig())
+    read = {
+        name: (len(each.batch), each.batch.collection.left_out, each.unmapped)
+        for name, each in found.items()
+        if each.batch is not None
+    }
+    assert read == {"otlp/a": (2, 2, ["vendor_total"]), "otlp/b": (1, 1, ["vendor_total"])}
+
+
+async def test_one_device_is_not_asked_by_all_of_its_targets_at_once() -> None:
+    """As in the stage: its limits are those of the device, whoever asks."""
+    asked: list[asyncio.StreamWriter] = []
+    busiest = 0
+
+    async def answer_when_alone(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal busiest
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(writer)
+        busiest = max(busiest, len(asked))
+        for _ in range(100):  # turns of the loop: others would come meanwhile
+            await asyncio.sleep(0)
+        asked.remove(writer)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY))
+
+    servers = [await asyncio.start_server(answer_when_alone, "127.0.0.1", 0) for _ in range(4)]
+    targets = [f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers]
+    found = await outcomes(config(*targets, scheduler={"device_requests_max": 1}))
+    assert [each.problem for each in found.values()] == [""] * 4
+    assert busiest == 1
+    for server in servers:
+        server.close()
+
+
+async def test_a_target_whose_device_is_busy_for_too_long_was_not_asked(addresses: tuple[str, str]) -> None:
+    _, hangs = addresses
+    job = {"source": "dcgm", "scrape_interval": "600ms", "static_configs": [{"targets": [hangs]}]}
+    jobs = [{**job, "job_name": name} for name in ("one", "other")]
+    settings = IngestConfig.model_validate({"scrape_configs": jobs, "scheduler": {"device_requests_max": 1}})
+    problems = sorted(each.problem for each in (await outcomes(settings)).values())
+    assert problems == ["not asked: other targets of its device were, for as long as it waits", "timeout"]

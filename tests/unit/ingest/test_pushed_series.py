@@ -94,6 +94,46 @@ def test_what_is_left_out_on_purpose_is_not_counted_as_unmapped():
     assert series.unmapped == {"unknown_total"}
 
 
+def test_each_batch_says_how_many_series_of_its_target_are_none_of_the_catalogue():
+    series = pushed(series_max=10, targets_max=2)
+    names = ("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "unknown_total", "other_total", TEMP)
+    slots = [series.add(name, gpu(1)) for name in names]
+    slots += [series.add(name, gpu(2, "node2:9400")) for name in (TEMP, "unknown_total")]
+    series.add("unknown_total", {"job": "gpu"})  # nobody's
+    found = push(series, *((slot, 0, 40.0) for slot in slots))
+    shares = [(each.table.device, each.collection.unmapped, each.collection.left_out) for each in found.batches]
+    assert shares == [("node1", 2, 1), ("node2", 1, 0)]
+    later_ns = NOW_NS + FORGET_NS + S
+    at = FORGET_NS // S
+    push(series, (slots[0], at, 1.0), (slots[3], at, 40.0), now_ns=later_ns)
+    moved = series.forget_silent(later_ns)
+    assert moved is not None
+    (batch,) = push(series, (moved[slots[3]], at + 1, 41.0), now_ns=later_ns).batches
+    assert (batch.collection.unmapped, batch.collection.left_out) == (0, 1), "those that are silent are forgotten"
+
+
+def test_what_nothing_maps_is_kept_under_its_own_name_when_that_is_asked_for():
+    rule = PushedRule(source="dcgm", unmapped="keep", unmapped_series_max=2)
+    series = pushed(rule, series_max=10, targets_max=2)
+    own = {"job": "gpu", "instance": "node1:9400", "exported_job": "train"}
+    slots = [series.add(name, own) for name in ("vendor_total", "vendor.load", "vendor_more", TEMP)]
+    slots += [series.add(name, gpu(1)) for name in (TEMP, "gpu_power_watts")]
+    found = push(series, *((slot, 0, 40.0) for slot in slots))
+    labels = '{device="node1",exported_job="train",instance="node1:9400",job="gpu"}'
+    assert [row[1] for row in rows(found)] == [f"vendor_total{labels}", f"vendor_load{labels}", temperature(1)]
+    (batch,) = found.batches
+    assert batch.collection.unmapped == 3, "one too many, one without its labels, and a name of the catalogue"
+    assert series.unmapped == {"vendor_total", "vendor.load", "vendor_more", TEMP, "gpu_power_watts"}
+    later_ns, at = NOW_NS + FORGET_NS + S, FORGET_NS // S
+    push(series, *((slot, at, 1.0) for slot in slots[1:]), now_ns=later_ns)
+    for number in range(4):
+        series.add(TEMP, gpu(10 + number))
+    assert series.forget_silent(later_ns) is not None
+    new = series.add("vendor_new", own)
+    found = push(series, (new, at + 1, 1.0), now_ns=later_ns)
+    assert [row[1] for row in rows(found)] == [f"vendor_new{labels}"], "room comes from what is silent"
+
+
 def test_each_device_has_its_batches_and_its_own_numbers_of_them():
     series = pushed()
     slots = [series.add(TEMP, gpu(n, f"node{n}:9400")) for n in (1, 2)] + [series.add("unknown_total", gpu(3))]

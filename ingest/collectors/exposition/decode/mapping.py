@@ -111,7 +111,7 @@ class Mapper:
         if not on_purpose and len(self.unmapped) < UNMAPPED_MAX:
             self.unmapped.add(name)
         if self._keep:
-            return self._kept(name, labels)
+            return self.kept(name, labels)
         return None if on_purpose else []
 
     def reason(self, name: str, labels: Mapping[str, str]) -> str:
@@ -125,7 +125,7 @@ class Mapper:
         metrics = ", ".join(sorted({rule.metric.name for rule in known}))
         return f"its labels are not those of {metrics}"
 
-    def _kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
+    def kept(self, name: str, labels: Mapping[str, str]) -> list[Entry]:
         """The series itself; not where its name means something else, or where stores of before could not hold it."""
         if name in metrics() or is_written(name) or not all(map(_WORD.fullmatch, (name.replace(":", "_"), *labels))):
             return []

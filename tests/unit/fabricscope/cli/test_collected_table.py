@@ -14,10 +14,10 @@ NOW_NS = 1_760_000_000_000_000_000
 
 
 @pytest.mark.parametrize(
-    ("series", "names", "caption"),
+    ("left_out", "names", "caption"),
     [
         (0, (), ""),
-        (3, (), "what is not mapped is left out on purpose: docs/sources.md says why"),
+        (3, (), "what is left out is so on purpose: docs/sources.md says why"),
         (3, ("novelty",), "1 names are not mapped, such as novelty: `--output json` lists them"),
     ],
 )
@@ -25,12 +25,12 @@ def test_series_that_nothing_maps(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    series: int,
+    left_out: int,
     names: tuple[str, ...],
     caption: str,
 ) -> None:
     async def collected(*_: object) -> list[Outcome]:
-        collection = Collection(1, 0, NOW_NS, 0.01, unmapped=series)
+        collection = Collection(1, 0, NOW_NS, 0.01, unmapped=len(names), left_out=left_out)
         table = SeriesTable("a/n1", "n1", ('node_load_1m{device="n1"}',))
         one = SampleBatch(table, collection, np.full(1, NOW_NS), np.zeros(1, dtype=np.uint32), np.ones(1))
         return [Outcome("a/n1", one, unmapped=names)]
@@ -39,5 +39,6 @@ def test_series_that_nothing_maps(
     monkeypatch.setattr("fabricscope.commands.collect._WIDTH", 200)
     (tmp_path / "f.yaml").write_text("{}")
     collect_and_print(tmp_path / "f.yaml", 1.0, 1, (), as_json=False)
-    below = capfd.readouterr().out.rpartition("┘")[2] or ""
+    above, _, below = capfd.readouterr().out.rpartition("┘")
+    assert (f"{left_out} left out" in above) == bool(left_out)
     assert below.strip() == caption
