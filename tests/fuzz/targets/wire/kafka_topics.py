@@ -10,7 +10,7 @@ from tests.servers.telegraf import messages
 
 _NOW_NS = 1_795_761_040_000_000_000
 SEEDS = (*messages("influx")[-3:], *messages("json")[-3:], b'{"metrics": [%b]}' % messages("json")[0])
-_GOOD = {
+_GOOD: dict[type[LineReader] | type[JsonReader], bytes] = {
     LineReader: b"infiniband,host=n9,device=mlx5_0,port=1 symbol_error=1i %d" % _NOW_NS,
     JsonReader: b'{"name": "infiniband", "tags": {"host": "n9", "device": "mlx5_0", "port": "1"}, '
     b'"fields": {"symbol_error": 1}, "timestamp": %d}' % _NOW_NS,
