@@ -25,6 +25,7 @@ ALLOWED = {
     "ISC",
     "LLVM-exception",
     "MIT",
+    "MIT-0",
     "MIT-CMU",
     "MPL-2.0",
     "PSF-2.0",

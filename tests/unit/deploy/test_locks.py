@@ -29,7 +29,8 @@ def test_a_lock_holds_pins_and_hashes_and_no_address(name: str) -> None:
 def test_an_image_has_what_runs_and_builds_and_nothing_of_the_tests() -> None:
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = document["project"]
-    runs, tests = wanted(*project["dependencies"]), wanted(*project["optional-dependencies"]["dev"])
+    extras = project["optional-dependencies"]
+    runs, tests = wanted(*project["dependencies"], *extras["snmp"]), wanted(*extras["dev"])
     builds = wanted(*document["build-system"]["requires"])
     image, checkout = pins("requirements.lock"), pins("requirements-dev.lock")
     assert runs | builds <= image.keys()
