@@ -31,7 +31,7 @@ Objects = Mapping[str, tuple[str, object]]
 
 
 class Snmpd:
-    """One agent on the loopback. It may be stopped and started again; the time of its start is then new.
+    """One agent on the loopback, IPv4 and IPv6. It may be stopped and started again; the time of its start is then new.
 
     users: SNMPv3 users, as the arguments of ``createUser``. objects: whether the file answers; else the machine does.
     """
@@ -41,7 +41,11 @@ class Snmpd:
         self._process: subprocess.Popen[bytes] | None = None
         self._file, self._log = folder / "objects.txt", folder / "snmpd.log"
         self.serve({})
-        lines = [f"agentAddress udp:127.0.0.1:{self._port}", f"rocommunity {COMMUNITY} 127.0.0.1"]
+        lines = [
+            f"agentAddress udp:127.0.0.1:{self._port},udp6:[::1]:{self._port}",
+            f"rocommunity {COMMUNITY} 127.0.0.1",
+            f"rocommunity6 {COMMUNITY} ::1",
+        ]
         lines += [f"createUser {user}\nrouser {user.split()[0]} priv" for user in users]
         self._options = ["-I", f"-smux,{_OWN}" if objects else "-smux"]
         if objects:

@@ -23,7 +23,9 @@ class PrivProtocol(StrEnum):
     DES = "des"
     AES = "aes"
     AES192 = "aes192"
+    AES192C = "aes192c"
     AES256 = "aes256"
+    AES256C = "aes256c"
 
 
 class UserConfig(BaseModel):
@@ -33,7 +35,9 @@ class UserConfig(BaseModel):
     username: str = Field(min_length=1, max_length=32, description="Name of the user on the device.")
     auth_protocol: AuthProtocol = Field(AuthProtocol.SHA, description="md5, sha, sha224, sha256, sha384 or sha512.")
     auth_password_file: Path = Field(description="File with the password that signs, read again at each collection.")
-    priv_protocol: PrivProtocol = Field(PrivProtocol.AES, description="des, aes, aes192 or aes256.")
+    priv_protocol: PrivProtocol = Field(
+        PrivProtocol.AES, description="des, aes, aes192, aes256; Cisco: aes192c, aes256c."
+    )
     priv_password_file: Path | None = Field(
         None, description="File with the password that encrypts, read again at each collection. Absent: in the clear."
     )

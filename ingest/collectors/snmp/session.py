@@ -40,8 +40,10 @@ _AUTH_PROTOCOLS = {
 _PRIV_PROTOCOLS = {
     PrivProtocol.DES: hlapi.USM_PRIV_CBC56_DES,
     PrivProtocol.AES: hlapi.USM_PRIV_CFB128_AES,
-    PrivProtocol.AES192: hlapi.USM_PRIV_CFB192_AES,
-    PrivProtocol.AES256: hlapi.USM_PRIV_CFB256_AES,
+    PrivProtocol.AES192: hlapi.USM_PRIV_CFB192_AES_BLUMENTHAL,
+    PrivProtocol.AES192C: hlapi.USM_PRIV_CFB192_AES,
+    PrivProtocol.AES256: hlapi.USM_PRIV_CFB256_AES_BLUMENTHAL,
+    PrivProtocol.AES256C: hlapi.USM_PRIV_CFB256_AES,
 }
 Credentials = Any
 """``CommunityData`` or ``UsmUserData`` of pysnmp, which has no types."""

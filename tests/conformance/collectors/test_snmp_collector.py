@@ -54,6 +54,15 @@ async def test_interfaces_become_canonical_samples_under_their_names(
     assert (batch.collection.unmapped, switch.unmapped) == (0, set())
 
 
+async def test_a_device_with_an_ipv6_address(agent: Snmpd, tmp_path: Path, ledger: Ledger) -> None:
+    agent.serve(interfaces(1))
+    made = collector(tmp_path, f"[::1]:{agent.port}", ledger)
+    batch = await made.collect(NOW_NS)
+    await made.stop()
+    assert batch.collection.down is None
+    assert "fabric_port_receive_bytes_total" in of_port(batch, "Ethernet0")
+
+
 async def test_the_interfaces_of_a_real_machine(machine_agent: Snmpd, tmp_path: Path) -> None:
     (tmp_path / "community").write_text(COMMUNITY)
     (tmp_path / "settings.yaml").write_text(

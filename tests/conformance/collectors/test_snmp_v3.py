@@ -40,8 +40,17 @@ def user(folder: Path, auth: str, priv: str) -> dict[str, object]:
 
 @pytest.mark.parametrize(
     ("theirs", "ours"),
-    [(("SHA", "AES"), ("sha", "aes")), (("SHA-256", "AES"), ("sha256", "aes")), (("MD5", "DES"), ("md5", "des"))],
-    ids=["sha", "sha256", "md5"],
+    [
+        (("SHA", "AES"), ("sha", "aes")),
+        (("SHA-224", "AES"), ("sha224", "aes")),
+        (("SHA-256", "AES"), ("sha256", "aes")),
+        (("SHA-384", "AES-192"), ("sha384", "aes192")),
+        (("SHA-512", "AES-256"), ("sha512", "aes256c")),
+        (("SHA", "AES-256"), ("sha", "aes256")),
+        (("MD5", "AES-192"), ("md5", "aes192")),
+        (("MD5", "DES"), ("md5", "des")),
+    ],
+    ids=["sha", "sha224", "sha256", "sha384", "sha512", "long key of sha", "long key of md5", "md5"],
 )
 async def test_what_an_encrypted_user_reads(
     start: Start, tmp_path: Path, ledger: Ledger, theirs: tuple[str, str], ours: tuple[str, str]
