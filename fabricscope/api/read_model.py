@@ -23,6 +23,7 @@ from telemetry.changes import Change
 from telemetry.codec.account import account_of
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
+from telemetry.events import Event, EventState
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport, TargetAccount
@@ -35,6 +36,7 @@ from telemetry.trends import DeviceTrends
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
 CHANGES_MAX = 10_000
+EVENTS_MAX = 20_000
 TARGETS_MAX = 100_000
 GPU_INFO = "gpu_info"
 _TRAFFIC_KEPT_S = 5.0
@@ -82,6 +84,7 @@ class ReadModel:
     TOPICS = (
         *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
         *(topics.STARVATION, topics.TRENDS, topics.CHANGES, topics.SAMPLES),
+        topics.EVENTS,
     )
 
     def __init__(self, history: History) -> None:
@@ -95,6 +98,7 @@ class ReadModel:
         self.losses: dict[str, HostLosses] = {}
         self.trends: dict[str, DeviceTrends] = {}
         self.changes: dict[str, Change] = {}
+        self.events: dict[str, Event] = {}
         self.history = history
         self._ports = NewestSamples(METRICS)
         self.gpu_info = NewestSamples((GPU_INFO,))
@@ -175,6 +179,10 @@ class ReadModel:
         elif record.topic == topics.TRENDS.name:
             trends = decode_record(record.value, DeviceTrends)
             self.trends[trends.device] = trends
+        elif record.topic == topics.EVENTS.name:
+            event = decode_record(record.value, Event)
+            self.events[event.id] = event
+            _make_room(self.events, EVENTS_MAX, lambda e: e.state is EventState.ENDED)
         elif record.topic == topics.CHANGES.name:
             change = decode_record(record.value, Change)
             self.changes[change.id] = change
