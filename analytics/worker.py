@@ -38,8 +38,8 @@ log = structlog.get_logger("analytics")
 @dataclass
 class StepResult:
     """Outputs in event order, what GPUs lost by host, forecasts by device, events, records that could not be read,
-    facts and changes of a replaced owner, and detectors that failed. ahead: targets whose collections were far ahead of the bus,
-    by how many nanoseconds.
+    facts and changes of a replaced owner, and detectors that failed. ahead: targets whose collections were far ahead of
+    the bus, by how many nanoseconds.
     """
 
     outputs: list[Output] = field(default_factory=list)
