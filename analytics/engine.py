@@ -246,10 +246,11 @@ class Engine:
             self._closed += self.correlator.close(self.window.watermark_ns, self.topology)
         self.times_gone_back += 1
         self.window.begin_again()
-        before = self.events
-        before.keep(np.zeros(0, np.int64))
+        events = self.events
+        events.end(self.registry, np.arange(len(self.registry)))
+        events.keep(np.zeros(0, np.int64))
         self._begin()
-        self.events.add(before.pop_due())
+        self.events = events  # of no series, but what has ended is still due
 
     def _close(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         with self.attempt("tick", end_ns) as allowed:
@@ -382,6 +383,7 @@ class Engine:
 
     def _forget(self, live: NDArray[np.bool_]) -> None:
         """Keeps these series, and renumbers them."""
+        self.events.end(self.registry, np.flatnonzero(~live))
         self._keep(self.registry.forget(live))
 
     def _forget_targets(self, names: Collection[str]) -> list[Finding]:
@@ -394,6 +396,7 @@ class Engine:
         about = {
             index.objects.names[n] for n in np.unique(index.columns["object"][left[index.columns["target"]]]).tolist()
         }
+        self.events.end(index, np.flatnonzero(left[index.columns["target"]]))
         kept, targets = index.forget_targets(names)
         self._keep(kept)
         self.targets.columns.keep(targets)

@@ -233,6 +233,8 @@ class AnalyticsService:
         for event in result.events:
             if event.state is EventState.ENDED:
                 metrics.EVENTS.labels(event.kind).inc()
+        for reason, number in result.events_dropped.items():
+            metrics.EVENTS_DROPPED.labels(reason).inc(number)
 
     def _warn_of_clocks(self, ahead: Mapping[str, int]) -> None:
         """At most once a minute: a host with a wrong clock collects many targets."""

@@ -14,6 +14,7 @@ from analytics.correlate.budget import LeftOut
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
+from analytics.events.watch import EventDrop
 from analytics.snapshot import snapshot
 from analytics.window.alignment import AlignedRecord, Alignment
 from analytics.window.watermark import DropReason
@@ -46,6 +47,7 @@ class StepResult:
     losses: list[HostLosses] = field(default_factory=list)
     trends: list[DeviceTrends] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    events_dropped: Counter[EventDrop] = field(default_factory=Counter)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
     stale: list[Record] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
@@ -165,7 +167,7 @@ class Worker:
         result.failures, self.engine.detectors.failures = self.engine.detectors.failures, []
         result.ahead, self.engine.window.ahead = self.engine.window.ahead, {}
         result.losses, result.trends = self.engine.starvation.pop_due(), self.engine.trends.pop_due()
-        result.events = self.engine.events.pop_due()
+        result.events, result.events_dropped = self.engine.events.pop_due(), self.engine.events.pop_dropped()
         self.records_corrupt += len(result.corrupt)
         return result
 

@@ -1,13 +1,15 @@
 """All events of the cluster, as they are seen in samples."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.events.sources import SOURCES
-from analytics.events.watch import Watch
+from analytics.events.watch import EventDrop, Watch
 from analytics.snapshot.stateful import State, joined, restore_joined
+from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import TickView
 from telemetry.events import Event
 
@@ -25,18 +27,27 @@ class EventLog:
         for watch in self._watches.values():
             self._due += watch.update(view)
 
+    def end(self, index: SeriesIndex, sids: NDArray[np.int64]) -> None:
+        """These series are going to be forgotten: what is known of them is due."""
+        for watch in self._watches.values():
+            self._due += watch.end(index, sids, self._newest_ns)
+
     def keep(self, sids: NDArray[np.int64]) -> None:
         """Only these series are left, which have been renumbered in the order given."""
         for watch in self._watches.values():
-            self._due += watch.keep(sids, self._newest_ns)
-
-    def add(self, events: Iterable[Event]) -> None:
-        """Those of a log that this one goes on from."""
-        self._due += events
+            watch.keep(sids)
 
     def pop_due(self) -> list[Event]:
         due, self._due = self._due, []
         return due
+
+    def pop_dropped(self) -> Counter[EventDrop]:
+        """Events that are not published, since the last call."""
+        dropped: Counter[EventDrop] = Counter()
+        for watch in self._watches.values():
+            dropped.update(watch.dropped)
+            watch.dropped.clear()
+        return dropped
 
     def state(self) -> State:
         """Without what is due: that is popped before a snapshot."""

@@ -11,7 +11,7 @@ from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
 from common.units import NS_PER_S
 from fabricscope.api.history import History
-from fabricscope.api.metrics import CORRUPT, DROPPED, FORGOTTEN, RECEIVED
+from fabricscope.api.metrics import CORRUPT, DROPPED, EVENTS_FORGOTTEN, FORGOTTEN, RECEIVED
 from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.wall.gpu_time import GpuTimeToday
 from fabricscope.api.wall.newest import KEPT_NS, NewestSamples
@@ -181,8 +181,10 @@ class ReadModel:
             self.trends[trends.device] = trends
         elif record.topic == topics.EVENTS.name:
             event = decode_record(record.value, Event)
+            self.events.pop(event.id, None)  # an open one is published again, and is then among the newest
             self.events[event.id] = event
-            _make_room(self.events, EVENTS_MAX, lambda e: e.state is EventState.ENDED)
+            if gone := _make_room(self.events, EVENTS_MAX, lambda e: e.state is EventState.ENDED):
+                EVENTS_FORGOTTEN.labels(gone.state).inc()
         elif record.topic == topics.CHANGES.name:
             change = decode_record(record.value, Change)
             self.changes[change.id] = change
@@ -251,7 +253,8 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
     )
 
 
-def _make_room(kept: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> None:
-    """Removes the oldest that is over, else the oldest, when there are more than ``at_most``."""
-    if len(kept) > at_most:
-        del kept[next((key for key, one in kept.items() if is_over(one)), next(iter(kept)))]
+def _make_room(kept: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> V | None:
+    """Removes the oldest that is over, else the oldest, when there are more than ``at_most``; what it removed."""
+    if len(kept) <= at_most:
+        return None
+    return kept.pop(next((key for key, one in kept.items() if is_over(one)), next(iter(kept))))
