@@ -1,9 +1,12 @@
 """Events through the API's read model, filters and pages."""
 
+import pytest
 from starlette.datastructures import MutableHeaders, QueryParams
 
 from bus.base import Record
+from fabricscope.api import read_model
 from fabricscope.api.history import History
+from fabricscope.api.metrics import EVENTS_FORGOTTEN
 from fabricscope.api.paging import Pager
 from fabricscope.api.read_model import ReadModel
 from fabricscope.api.routes.events import EventFilter, list_events
@@ -41,3 +44,16 @@ async def test_events_are_listed_latest_first_and_chosen() -> None:
     assert await ids(until="10") == ["e1"]
     assert await ids(state="open") == ["e20"]
     assert await ids(limit=1) == ["e50"]
+
+
+def test_the_oldest_that_ended_makes_room_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_model, "EVENTS_MAX", 3)
+    before = {state: EVENTS_FORGOTTEN.labels(state)._value.get() for state in EventState}
+    model = model_with(
+        event(1, ended=False), event(2), event(3), event(4), event(5, ended=False), event(6, ended=False)
+    )
+    assert list(model.events) == ["e1", "e5", "e6"]
+    model = model_with(*(event(n, ended=False) for n in (1, 2, 3, 1, 4)))  # the first is published once more
+    assert list(model.events) == ["e3", "e1", "e4"]
+    gone = {state: EVENTS_FORGOTTEN.labels(state)._value.get() - before[state] for state in EventState}
+    assert gone == {EventState.ENDED: 3, EventState.OPEN: 1}
