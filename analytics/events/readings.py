@@ -97,11 +97,11 @@ def exact_times(view: TickView, source: Source, selected: Selected, found: Readi
 
 def _growth(view: TickView, found: Readings, before: Floats) -> Floats:
     """Below zero after a reset."""
-    step = np.minimum(found.raw, _GROWTH_MAX) - np.minimum(before, _GROWTH_MAX)
+    step: Floats = np.minimum(found.raw, _GROWTH_MAX) - np.minimum(before, _GROWTH_MAX)
     wrapped = (step < 0) & (view.series["status"][found.sids] == VALUE)
     if wrapped.any():
         step = np.where(wrapped, view.series["value"][found.sids] * view.series["span_s"][found.sids], step)
-    return np.minimum(step, _GROWTH_MAX)
+    return np.asarray(np.minimum(step, _GROWTH_MAX), np.float64)
 
 
 def _beside(view: TickView, sids: Ints, metric: str) -> Ints:
