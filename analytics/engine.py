@@ -26,6 +26,7 @@ from analytics.detectors.lifecycle import FindingTracker
 from analytics.detectors.multivariate.device_model import DeviceModel
 from analytics.detectors.multivariate.stage import Multivariate
 from analytics.detectors.spec import Detector, Scope
+from analytics.events.event_log import EventLog
 from analytics.inference.entities import Inference
 from analytics.models.flap_comparison import FlapComparison
 from analytics.models.scoring.live import NO_SLOT
@@ -105,7 +106,7 @@ class Engine:
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
-        self.starvation = StarvationLedger()
+        self.starvation, self.events = StarvationLedger(), EventLog()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
         self._inference, self._indexer = Inference(), TopologyIndexer()
@@ -124,6 +125,7 @@ class Engine:
             "cluster": self.cluster,
             "trends": self.trends,
             "findings": self.findings,
+            "events": self.events,
         }
         compares: dict[str, Stateful] = {
             "activity": self.activity,
@@ -244,7 +246,11 @@ class Engine:
             self._closed += self.correlator.close(self.window.watermark_ns, self.topology)
         self.times_gone_back += 1
         self.window.begin_again()
+        events = self.events
+        events.end(self.registry, np.arange(len(self.registry)))
+        events.keep(np.zeros(0, np.int64))
         self._begin()
+        self.events = events  # of no series, but what has ended is still due
 
     def _close(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         with self.attempt("tick", end_ns) as allowed:
@@ -281,6 +287,7 @@ class Engine:
         findings = self.detectors.judge(view, self.findings)
         findings += self.findings.end_unjudged(view)
         self._quality = view.quality
+        self.events.update(view)
         if not self._compares:
             return findings, ()
         findings += self.multivariate.update(view, self.findings, findings)
@@ -376,6 +383,7 @@ class Engine:
 
     def _forget(self, live: NDArray[np.bool_]) -> None:
         """Keeps these series, and renumbers them."""
+        self.events.end(self.registry, np.flatnonzero(~live))
         self._keep(self.registry.forget(live))
 
     def _forget_targets(self, names: Collection[str]) -> list[Finding]:
@@ -388,6 +396,7 @@ class Engine:
         about = {
             index.objects.names[n] for n in np.unique(index.columns["object"][left[index.columns["target"]]]).tolist()
         }
+        self.events.end(index, np.flatnonzero(left[index.columns["target"]]))
         kept, targets = index.forget_targets(names)
         self._keep(kept)
         self.targets.columns.keep(targets)
@@ -397,5 +406,6 @@ class Engine:
         """Only these series, which have been renumbered in the order given."""
         self.series.keep(kept)
         self.detectors.keep(kept)
+        self.events.keep(kept)
         self.working.keep(kept)
         self.job_memory.keep(kept)

@@ -30,7 +30,16 @@ INPUT_REFUSED = Gauge(
 TICKS_UNCORRELATED = Gauge(
     _PREFIX + "ticks_uncorrelated", "Ticks whose findings are published and wait for their correlation."
 )
-RECORDS_PUBLISHED = Counter(_PREFIX + "records_published_total", "Findings, incidents and forecasts.", ["topic"])
+RECORDS_PUBLISHED = Counter(
+    _PREFIX + "records_published_total", "Findings, incidents, forecasts and events.", ["topic"]
+)
+EVENTS = Counter(_PREFIX + "events_total", "Events that ended, each with all that was merged into it.", ["kind"])
+EVENTS_DROPPED = Counter(
+    _PREFIX + "events_dropped_total",
+    "Events that are not published, as more than 10,000 of a metric are open (too_many_open) or were summed when their"
+    " series were forgotten (too_many_forgotten).",
+    ["reason"],
+)
 RECORDS_DROPPED = Counter(_PREFIX + "records_dropped_total", "Facts and changes that were not used.", ["reason"])
 RECORDS_CORRUPT = Counter(_PREFIX + "records_corrupt_total", "Records that could not be read.", ["topic", "reason"])
 DETECTOR_FAILURES = Counter(

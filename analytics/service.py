@@ -30,6 +30,7 @@ from common.tasks import first_failure
 from common.threads import OneThread
 from common.units import NS_PER_S
 from telemetry.codec.records import encode_record
+from telemetry.events import Event, EventState
 from telemetry.findings import Finding
 from telemetry.starvation import HostLosses
 from telemetry.topics import Topic
@@ -228,6 +229,12 @@ class AnalyticsService:
         await self._publish(self._topics.incidents, incidents)
         await self._publish(self._topics.starvation, result.losses)
         await self._publish(self._topics.trends, result.trends)
+        await self._publish(self._topics.events, result.events)
+        for event in result.events:
+            if event.state is EventState.ENDED:
+                metrics.EVENTS.labels(event.kind).inc()
+        for reason, number in result.events_dropped.items():
+            metrics.EVENTS_DROPPED.labels(reason).inc(number)
 
     def _warn_of_clocks(self, ahead: Mapping[str, int]) -> None:
         """At most once a minute: a host with a wrong clock collects many targets."""
@@ -242,7 +249,7 @@ class AnalyticsService:
             ahead_seconds=ahead_ns // NS_PER_S,
         )
 
-    async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses | DeviceTrends]) -> None:
+    async def _publish(self, topic: Topic, outputs: Sequence[Output | HostLosses | DeviceTrends | Event]) -> None:
         if not outputs:
             return
         headers = self._ownership.headers

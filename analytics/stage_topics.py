@@ -16,6 +16,7 @@ class StageTopics(NamedTuple):
     incidents: Topic = topics.INCIDENTS
     starvation: Topic = topics.STARVATION
     trends: Topic = topics.TRENDS
+    events: Topic = topics.EVENTS
     ledger: Topic = topics.LEDGER
     deadletter: Topic = topics.DEADLETTER
     owners: Topic = topics.OWNERS
@@ -23,7 +24,7 @@ class StageTopics(NamedTuple):
     @property
     def owned(self) -> tuple[Topic, ...]:
         """Those that one process at a time writes."""
-        return (self.findings, self.incidents, self.starvation, self.trends, self.ledger)
+        return (self.findings, self.incidents, self.starvation, self.trends, self.events, self.ledger)
 
     def in_namespace(self, namespace: str) -> "StageTopics":
         """Those of a replay, beside the live ones."""

@@ -14,6 +14,7 @@ from analytics.correlate.budget import LeftOut
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.correlator import Correlator
 from analytics.engine import Engine, Output
+from analytics.events.watch import EventDrop
 from analytics.snapshot import snapshot
 from analytics.window.alignment import AlignedRecord, Alignment
 from analytics.window.watermark import DropReason
@@ -23,6 +24,7 @@ from common.errors import BadInput
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
+from telemetry.events import Event
 from telemetry.ledger import StageReport
 from telemetry.refusals import RefusalReason, refused_changes
 from telemetry.starvation import HostLosses
@@ -36,14 +38,16 @@ log = structlog.get_logger("analytics")
 
 @dataclass
 class StepResult:
-    """Outputs in event order, what GPUs lost by host, forecasts by device, records that could not be read, facts and
-    changes of a replaced owner, and detectors that failed. ahead: targets whose collections were far ahead of the bus,
-    by how many nanoseconds.
+    """Outputs in event order, what GPUs lost by host, forecasts by device, events, records that could not be read,
+    facts and changes of a replaced owner, and detectors that failed. ahead: targets whose collections were far ahead of
+    the bus, by how many nanoseconds.
     """
 
     outputs: list[Output] = field(default_factory=list)
     losses: list[HostLosses] = field(default_factory=list)
     trends: list[DeviceTrends] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    events_dropped: Counter[EventDrop] = field(default_factory=Counter)
     corrupt: list[tuple[Record, BadInput]] = field(default_factory=list)
     stale: list[Record] = field(default_factory=list)
     failures: list[tuple[str, Exception]] = field(default_factory=list)
@@ -163,6 +167,7 @@ class Worker:
         result.failures, self.engine.detectors.failures = self.engine.detectors.failures, []
         result.ahead, self.engine.window.ahead = self.engine.window.ahead, {}
         result.losses, result.trends = self.engine.starvation.pop_due(), self.engine.trends.pop_due()
+        result.events, result.events_dropped = self.engine.events.pop_due(), self.engine.events.pop_dropped()
         self.records_corrupt += len(result.corrupt)
         return result
 

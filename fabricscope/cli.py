@@ -20,6 +20,7 @@ from fabricscope.arguments import (
     dashboards,
     deadletter,
     detect,
+    events,
     explain,
     incidents,
     init,
@@ -47,7 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _COMMANDS = (
-    *(run, init, stage, incidents, targets, ledger, changes, change, deadletter, token),
+    *(run, init, stage, incidents, targets, ledger, changes, change, events, deadletter, token),
     *(record, replay, simulate, collect, detect, explain, check, config, dashboards, completion),
 )
 for module in _COMMANDS:

@@ -16,7 +16,7 @@ The stage is the second part of a name; metrics of the bus come from every stage
 Names are the same in every stage, so one query spans them. What is lost anywhere, and why:
 
 ```
-sum by (__name__, reason) (rate({__name__=~"fabricscope_.+_(samples|records|batches|notifications)_dropped_total"}[5m]))
+sum by (__name__, reason) (rate({__name__=~"fabricscope_.+_dropped_total"}[5m]))
 ```
 """
 

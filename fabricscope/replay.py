@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -45,7 +46,7 @@ def replay(
     chunk: int = CHUNK,
     progress: Callable[[ReplayTotals], None] = lambda _: None,
 ) -> ReplayTotals:
-    """Every version of every finding and incident, one JSON a line, into ``findings.jsonl`` and ``incidents.jsonl``.
+    """Every version of every finding, incident and event, one JSON a line, each into a file: ``events.jsonl``.
 
     speed: event seconds per second; None is as fast as possible. chunk: collections between two steps of the engine.
     Neither changes one byte of the result. BadInput when the recording is damaged.
@@ -53,13 +54,17 @@ def replay(
     engine, totals = build_engine(config), ReplayTotals()
     bounded = read_manifest(recording).bus_tells_time
     out.mkdir(parents=True, exist_ok=True)
-    with (out / "findings.jsonl").open("wb") as findings, (out / "incidents.jsonl").open("wb") as incidents:
+    names = ("findings.jsonl", "incidents.jsonl", "events.jsonl")
+    with ExitStack() as files:
+        findings, incidents, events = (files.enter_context((out / name).open("wb")) for name in names)
         _learn(engine, recording)  # as the stage does after a restart; each holds from its own event time
         for batches in _chunks(_paced(read_batches(recording), speed), chunk):
             for recorded in batches:
                 engine.observe(recorded.batch, recorded.appended_ns if bounded else None)
                 totals.add(recorded.batch)
             _write(engine.advance(), findings, incidents, totals)
+            for event in engine.events.pop_due():
+                events.write(encode_record(event) + b"\n")
             progress(totals)
     return totals
 

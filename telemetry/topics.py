@@ -23,10 +23,11 @@ INCIDENTS = Topic("fabricscope.incidents.v1", compacted=True, retention_s=60)
 LEDGER = Topic("fabricscope.ledger.v1", compacted=True, retention_s=60)  # one StageReport per stage process
 STARVATION = Topic("fabricscope.starvation.v1", compacted=True, retention_s=60)  # one HostLosses per host
 TRENDS = Topic("fabricscope.trends.v1", compacted=True, retention_s=60)  # one DeviceTrends per device
+EVENTS = Topic("fabricscope.events.v1", retention_s=7 * 24 * 3600)
 OWNERS = Topic("fabricscope.owners.v1", compacted=True, retention_s=60)  # one Owner per role
 DEADLETTER = Topic("fabricscope.deadletter.v1", retention_s=7 * 24 * 3600)
 
-ALL = (SAMPLES, TOPOLOGY, CHANGES, FINDINGS, INCIDENTS, LEDGER, STARVATION, TRENDS, OWNERS, DEADLETTER)
+ALL = (SAMPLES, TOPOLOGY, CHANGES, FINDINGS, INCIDENTS, LEDGER, STARVATION, TRENDS, EVENTS, OWNERS, DEADLETTER)
 
 
 def in_namespace(topic: Topic, namespace: str) -> Topic:

@@ -38,6 +38,7 @@ RULES = {
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
     "starvation": Rule(),
+    "events": Rule(),
     "flaps": Rule(metrics=flaps.METRICS),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

@@ -36,7 +36,7 @@ READS: Mapping[str, tuple[Topic, ...]] = {
 WRITES: Mapping[str, tuple[Topic, ...]] = {
     "ingest": (topics.SAMPLES, topics.TOPOLOGY, topics.CHANGES, topics.OWNERS, topics.LEDGER),
     "analytics": (
-        *(topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS),
+        *(topics.FINDINGS, topics.INCIDENTS, topics.STARVATION, topics.TRENDS, topics.EVENTS),
         *(topics.OWNERS, topics.LEDGER, topics.DEADLETTER),
     ),
     "alerts": (topics.OWNERS, topics.LEDGER, topics.DEADLETTER),

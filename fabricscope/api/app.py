@@ -27,6 +27,7 @@ from fabricscope.api.read_model import ReadModel
 from fabricscope.api.replays import Replays
 from fabricscope.api.routes import (
     changes,
+    events,
     health,
     incidents,
     ledger,
@@ -47,7 +48,7 @@ from fabricscope.version import VERSION
 
 _MODULES = (
     *(health, incidents, records, targets, ledger, starvation, trends),
-    *(changes, stream, reload, runbooks, replay_routes, wall),
+    *(changes, events, stream, reload, runbooks, replay_routes, wall),
 )
 _ROUTERS = (*(module.router for module in _MODULES), login)
 log = structlog.get_logger(__name__)

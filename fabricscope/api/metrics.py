@@ -10,6 +10,11 @@ FORGOTTEN = Counter(
     "Targets that are not known any more: gone for an hour (gone), or for a new one, as there were too many (no_room).",
     ["reason"],
 )
+EVENTS_FORGOTTEN = Counter(
+    "fabricscope_api_events_forgotten_total",
+    "Events that are not known any more, as there were too many: one that had ended (ended), or was open (open).",
+    ["reason"],
+)
 GAPS = Counter("fabricscope_api_gaps_total", "Times that retention on the bus had passed our position.")
 REQUESTS = Counter("fabricscope_api_requests_total", "HTTP requests answered.", ["method", "route", "status"])
 CONNECTIONS_CLOSED = Counter(

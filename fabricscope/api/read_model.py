@@ -11,7 +11,7 @@ from bus.owner.fence import STALE_OWNER, OwnerFence
 from common.errors import BadInput
 from common.units import NS_PER_S
 from fabricscope.api.history import History
-from fabricscope.api.metrics import CORRUPT, DROPPED, FORGOTTEN, RECEIVED
+from fabricscope.api.metrics import CORRUPT, DROPPED, EVENTS_FORGOTTEN, FORGOTTEN, RECEIVED
 from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.wall.gpu_time import GpuTimeToday
 from fabricscope.api.wall.newest import KEPT_NS, NewestSamples
@@ -23,6 +23,7 @@ from telemetry.changes import Change
 from telemetry.codec.account import account_of
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
+from telemetry.events import Event, EventState
 from telemetry.findings import Finding, FindingState
 from telemetry.incidents import Incident, IncidentState, Severity
 from telemetry.ledger import StageReport, TargetAccount
@@ -35,6 +36,7 @@ from telemetry.trends import DeviceTrends
 FINDINGS_MAX = 10_000
 INCIDENTS_MAX = 10_000
 CHANGES_MAX = 10_000
+EVENTS_MAX = 20_000
 TARGETS_MAX = 100_000
 GPU_INFO = "gpu_info"
 _TRAFFIC_KEPT_S = 5.0
@@ -82,6 +84,7 @@ class ReadModel:
     TOPICS = (
         *(topics.INCIDENTS, topics.FINDINGS, topics.TOPOLOGY, topics.LEDGER),
         *(topics.STARVATION, topics.TRENDS, topics.CHANGES, topics.SAMPLES),
+        topics.EVENTS,
     )
 
     def __init__(self, history: History) -> None:
@@ -95,6 +98,7 @@ class ReadModel:
         self.losses: dict[str, HostLosses] = {}
         self.trends: dict[str, DeviceTrends] = {}
         self.changes: dict[str, Change] = {}
+        self.events: dict[str, Event] = {}
         self.history = history
         self._ports = NewestSamples(METRICS)
         self.gpu_info = NewestSamples((GPU_INFO,))
@@ -175,6 +179,12 @@ class ReadModel:
         elif record.topic == topics.TRENDS.name:
             trends = decode_record(record.value, DeviceTrends)
             self.trends[trends.device] = trends
+        elif record.topic == topics.EVENTS.name:
+            event = decode_record(record.value, Event)
+            self.events.pop(event.id, None)  # an open one is published again, and is then among the newest
+            self.events[event.id] = event
+            if gone := _make_room(self.events, EVENTS_MAX, lambda e: e.state is EventState.ENDED):
+                EVENTS_FORGOTTEN.labels(gone.state).inc()
         elif record.topic == topics.CHANGES.name:
             change = decode_record(record.value, Change)
             self.changes[change.id] = change
@@ -243,7 +253,8 @@ def _status(batch: SampleBatch, known: TargetStatus | None) -> TargetStatus:
     )
 
 
-def _make_room(kept: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> None:
-    """Removes the oldest that is over, else the oldest, when there are more than ``at_most``."""
-    if len(kept) > at_most:
-        del kept[next((key for key, one in kept.items() if is_over(one)), next(iter(kept)))]
+def _make_room(kept: dict[str, V], at_most: int, is_over: Callable[[V], bool]) -> V | None:
+    """Removes the oldest that is over, else the oldest, when there are more than ``at_most``; what it removed."""
+    if len(kept) <= at_most:
+        return None
+    return kept.pop(next((key for key, one in kept.items() if is_over(one)), next(iter(kept))))

@@ -32,6 +32,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "incidents show": ("fabricscope incidents show 5f0c9a1e5f0c9a1e --members",),
     "targets": ("fabricscope targets --down", "fabricscope targets --device leaf1 --output json"),
     "ledger": ("fabricscope ledger", "fabricscope ledger --targets --lossy", "fabricscope ledger --targets --job dcgm"),
+    "events": ("fabricscope events --kind pfc_pause --object leaf1",),
     "changes": ("fabricscope changes --kind maintenance --since 2026-01-31T00:00:00Z",),
     "change add": (
         "fabricscope change add maintenance device:node1 --lasts 2h --summary 'new NIC' --config pod1.yaml",

@@ -89,6 +89,23 @@ class Client:
         """Newest first."""
         return self._api.pages(views.Finding, "/api/v1/findings", {"state": state, "kind": kind, "object": object})
 
+    def events(
+        self,
+        *,
+        kind: str | None = None,
+        state: str | None = None,
+        object: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+    ) -> Iterator[views.Event]:
+        """Latest beginning first."""
+        asked = {"kind": kind, "state": state, "object": object, "since": _time(since), "until": _time(until)}
+        return self._api.pages(views.Event, "/api/v1/events", asked)
+
+    def incident_events(self, identity: str) -> Iterator[views.Event]:
+        """Those of what an incident is about or reaches, in its time."""
+        return self._api.pages(views.Event, f"/api/v1/incidents/{quote(identity, safe='')}/events", {})
+
     def targets(self, *, up: bool | None = None, device: str | None = None) -> Iterator[views.Target]:
         """Down first, then by name."""
         return self._api.pages(views.Target, "/api/v1/targets", {"up": up, "device": device})

@@ -153,6 +153,34 @@ def print_changes(found: Iterable[views.Change], limit: int, *, as_json: bool) -
     _console().print(table)
 
 
+def print_events(found: Iterable[views.Event], limit: int, *, as_json: bool) -> None:
+    shown, more = _first(found, limit)
+    if as_json:
+        _print_json([one.model_dump(mode="json") for one in shown])
+        return
+    headings = ("began, UTC", "lasted", "kind", "object", "priority", "direction", "count", "amount", "detail")
+    table = _table("events", headings, shown, more)
+    for one in shown:
+        labels = (one.kind, one.object, one.priority or one.queue, one.direction)
+        amount = f"{one.amount:,.6g} {one.unit}" if one.unit else ""
+        cells = (_began(one), _lasted(one), *labels, f"{one.count:,}", amount, one.detail)
+        table.add_row(*map(_text, cells))
+    _console().print(table)
+
+
+def _began(event: views.Event) -> str:
+    exact = event.began_after == event.began_by
+    return _time(event.began_by) if exact else f"by {_time(event.began_by)}"
+
+
+def _lasted(event: views.Event) -> str:
+    if event.at_least_s is None or event.at_most_s is None:
+        return "is open"
+    if event.at_least_s == event.at_most_s:
+        return f"{event.at_most_s:.6g} s"
+    return f"{event.at_least_s:.6g} to {event.at_most_s:.6g} s"
+
+
 def _first(found: Iterable[V], limit: int) -> tuple[list[V], bool]:
     """At most ``limit`` of them, and whether there are more."""
     shown = list(islice(found, limit + 1))

@@ -7,6 +7,7 @@ from telemetry import topics
 from telemetry.changes import Change
 from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import RecordValue, decode_record
+from telemetry.events import Event
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
@@ -23,6 +24,7 @@ _VALUES: dict[Topic, type[RecordValue]] = {
     topics.LEDGER: StageReport,
     topics.STARVATION: HostLosses,
     topics.TRENDS: DeviceTrends,
+    topics.EVENTS: Event,
 }
 
 

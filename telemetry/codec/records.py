@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from common.errors import BadInput
 from telemetry.changes import Change
+from telemetry.events import Event
 from telemetry.findings import Finding
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
@@ -18,8 +19,8 @@ from telemetry.starvation import HostLosses
 from telemetry.topology import TopologyFact
 from telemetry.trends import DeviceTrends
 
-RecordValue = Change | DeviceTrends | Finding | HostLosses | Incident | Owner | StageReport | TopologyFact
-V = TypeVar("V", Change, DeviceTrends, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
+RecordValue = Change | DeviceTrends | Event | Finding | HostLosses | Incident | Owner | StageReport | TopologyFact
+V = TypeVar("V", Change, DeviceTrends, Event, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
 
 
 def encode_record(value: RecordValue) -> bytes:
@@ -40,5 +41,5 @@ def decode_record(value: bytes, of: type[V]) -> V:
 
 _adapters = {
     of: TypeAdapter(of)
-    for of in (Change, DeviceTrends, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
+    for of in (Change, DeviceTrends, Event, Finding, HostLosses, Incident, Owner, StageReport, TopologyFact)
 }

@@ -79,10 +79,11 @@ class IncidentFilter(PageQuery):
 def objects_of(incident: Incident) -> set[str]:
     """Names of what an incident is about or reaches: ``port:leaf1/Ethernet4``, each of its parts, nodes, GPUs, jobs."""
     root, blast = incident.root, incident.blast
-    return {*_names(root), *blast.links, *blast.nodes, *blast.gpus, *blast.jobs}
+    return {*names_of(root), *blast.links, *blast.nodes, *blast.gpus, *blast.jobs}
 
 
-def _names(ref: ObjectRef) -> set[str]:
+def names_of(ref: ObjectRef) -> set[str]:
+    """What an object may be called in a question: whole, and each of its parts."""
     return {str(ref), ref.name, *ref.name.split("/")}
 
 
@@ -100,7 +101,7 @@ async def list_incidents(
 @router.get("/incidents/{incident_id}", responses=shows(404))
 async def get_incident(model: Model, incident_id: IncidentId) -> views.Incident:
     """One incident, in its newest version."""
-    return views.Incident.of(_incident(model, incident_id))
+    return views.Incident.of(find_incident(model, incident_id))
 
 
 class MemberFilter(PageQuery):
@@ -117,7 +118,7 @@ async def list_members(
 
     By kind, then by name. Pages belong to one version of the incident as long as its ``updated`` stays the same.
     """
-    members = members_of(_incident(model, incident_id))
+    members = members_of(find_incident(model, incident_id))
     chosen_ones = (member for member in members if chosen.kind in (None, member.kind))
     return page.cut(chosen_ones, lambda member: (_KINDS.index(member.kind), member.name), chosen)
 
@@ -125,7 +126,7 @@ async def list_members(
 @router.get("/incidents/{incident_id}/plots", responses=shows(404))
 async def list_evidence_plots(model: Model, incident_id: IncidentId) -> list[views.EvidencePlot]:
     """The evidence of an incident as lines, as far back as recent telemetry is kept."""
-    return await asyncio.to_thread(evidence_plots, model.history, _incident(model, incident_id))
+    return await asyncio.to_thread(evidence_plots, model.history, find_incident(model, incident_id))
 
 
 def evidence_plots(source: SeriesSource, incident: Incident) -> list[views.EvidencePlot]:
@@ -144,7 +145,7 @@ class FindingFilter(PageQuery):
         return (
             self.state in (None, finding.state)
             and self.kind in (None, finding.kind)
-            and (self.object is None or self.object in _names(finding.object))
+            and (self.object is None or self.object in names_of(finding.object))
         )
 
 
@@ -160,7 +161,8 @@ def _age(incident: Incident) -> Key:
     return -incident.opened_ns, incident.id
 
 
-def _incident(model: ReadModel, incident_id: str) -> Incident:
+def find_incident(model: ReadModel, incident_id: str) -> Incident:
+    """404 where it is not known."""
     found = model.incidents.get(incident_id)
     if found is None:
         raise HTTPException(404, f"no incident {incident_id}")

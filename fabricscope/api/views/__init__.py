@@ -14,6 +14,7 @@ from fabricscope.api.views.cluster import (
     TargetAccount,
     TargetLoad,
 )
+from fabricscope.api.views.events import Event
 from fabricscope.api.views.findings import Finding
 from fabricscope.api.views.incidents import (
     Blast,
@@ -33,6 +34,7 @@ __all__ = [
     "Change",
     "DataQuality",
     "Entity",
+    "Event",
     "EvidencePlot",
     "Finding",
     "Incident",

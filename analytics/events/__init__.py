@@ -1,0 +1,1 @@
+"""Samples to events: when something began and ended, between which two readings."""

@@ -1,0 +1,49 @@
+"""An event of one series, as it begins."""
+
+import hashlib
+from dataclasses import replace
+
+from analytics.events.sources import Source
+from analytics.state.series_index import SeriesIndex
+from telemetry.events import Event, EventKind, EventState
+from telemetry.series import parse_series_key
+
+
+def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, int], raw: float = 0.0) -> Event:
+    """began_ns: after and by. raw: the value that shows it, which is the code where that changed."""
+    labels = parse_series_key(index.keys[sid])[1]
+    detail = labels.get("xid") or labels.get("peer", "")
+    if source.kind is EventKind.XID:
+        detail = f"XID {detail or round(raw)}"
+    target, after_ns, by_ns = index.targets.names[index.columns["target"][sid]], *began_ns
+    return Event(
+        _id(source.kind, by_ns, f"{target} {index.keys[sid]}"),
+        *(source.kind, EventState.OPEN, index.object_ref(int(index.columns["object"][sid])), source.metric),
+        target=target,
+        observed_ns=by_ns,
+        began_after_ns=after_ns,
+        began_by_ns=by_ns,
+        unit=source.unit,
+        priority=labels.get("priority", ""),
+        queue=labels.get("queue", ""),
+        direction=labels.get("direction", ""),
+        detail=detail,
+    )
+
+
+def summed(index: SeriesIndex, source: Source, sid: int, times_ns: tuple[int, int]) -> Event:
+    """What was brief between two times."""
+    event, (since_ns, until_ns) = opened(index, source, sid, times_ns), times_ns
+    kind = EventKind.PFC_BRIEF_PAUSES if source.kind is EventKind.PFC_PAUSE else source.kind
+    return replace(
+        event,
+        id=_id(kind, until_ns, f"{event.target}/brief {index.keys[sid]}"),
+        kind=kind,
+        state=EventState.ENDED,
+        ended_after_ns=since_ns,
+        ended_by_ns=until_ns,
+    )
+
+
+def _id(kind: EventKind, by_ns: int, of: str) -> str:
+    return f"{kind}/{by_ns}/{hashlib.blake2b(of.encode(), digest_size=8).hexdigest()}"

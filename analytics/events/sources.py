@@ -1,0 +1,77 @@
+"""Which metrics show events, from which value on, and what knows the time of one better."""
+
+from dataclasses import dataclass
+
+from telemetry.events import EventKind
+
+# A share of time below which a pause is one of many: healthy ports pause for 0.3 % of it.
+_BRIEF_SHARE = 0.01
+# A PFC frame stops a priority for 65535 quanta of 512 bit times at most (IEEE 802.1Qbb): at 100 Gb/s so many frames a
+# second cannot stop it for more than that share of time.
+_BRIEF_FRAMES = 30.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A metric by which events of one kind are seen.
+
+    well: of a state, the value from which on nothing is wrong; None: a counter, whose growth is the event.
+    brief: growth a second below which it is summed by the hour. unless: metrics that show the same better, of the same
+    object and labels; of the same object where ``by_object``. begins, lasts: gauges with the time in seconds at which
+    the newest one began, and its length. changes: a code, a change of which is the event.
+    """
+
+    metric: str
+    kind: EventKind
+    well: float | None = None
+    brief: float = 0.0
+    unit: str = ""
+    unless: tuple[str, ...] = ()
+    by_object: bool = False
+    begins: str = ""
+    lasts: str = ""
+    changes: bool = False
+
+
+_BEGINS = "fabric_port_pfc_recent_pause_timestamp_seconds"
+_LASTS = "fabric_port_pfc_recent_pause_estimated_seconds"
+_TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_estimated_seconds_total"
+_NIC_TIMED = "nic_pfc_pause_seconds_total"
+_PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
+
+SOURCES = (
+    Source(metric=_TIMED, kind=_PFC, brief=_BRIEF_SHARE, unit="seconds", begins=_BEGINS, lasts=_LASTS),
+    Source(
+        metric=_ESTIMATED,
+        kind=_PFC,
+        brief=_BRIEF_SHARE,
+        unit="seconds",
+        unless=(_TIMED,),
+        begins=_BEGINS,
+        lasts=_LASTS,
+    ),
+    Source(
+        metric="fabric_port_pfc_pause_frames_total",
+        kind=_PFC,
+        brief=_BRIEF_FRAMES,
+        unit="frames",
+        unless=(_TIMED, _ESTIMATED),
+    ),
+    Source(metric=_NIC_TIMED, kind=_PFC, brief=_BRIEF_SHARE, unit="seconds"),
+    Source(metric="nic_pfc_pause_frames_total", kind=_PFC, brief=_BRIEF_FRAMES, unit="frames", unless=(_NIC_TIMED,)),
+    Source(metric="nic_pause_seconds_total", kind=EventKind.PAUSE, brief=_BRIEF_SHARE, unit="seconds"),
+    Source(metric="fabric_pfc_watchdog_operational", kind=_STORM, well=1.0),
+    Source(
+        metric="fabric_pfc_watchdog_storms_total",
+        kind=_STORM,
+        unit="storms",
+        unless=("fabric_pfc_watchdog_operational",),
+    ),
+    Source(metric="gpu_xid_errors_total", kind=EventKind.XID, unit="XIDs"),
+    Source(metric="gpu_xid_last", kind=EventKind.XID, changes=True, unless=("gpu_xid_errors_total",), by_object=True),
+    Source(metric="fabric_port_up", kind=EventKind.LINK_DOWN, well=1.0),
+    Source(metric="nic_up", kind=EventKind.LINK_DOWN, well=1.0),
+    Source(metric="ib_port_physical_state", kind=EventKind.LINK_DOWN, well=5.0),  # 5: link up (IBTA PortPhysicalState)
+    Source(metric="fabric_bgp_session_up", kind=EventKind.BGP_DOWN, well=1.0),
+    Source(metric="node_boot_time_seconds", kind=EventKind.REBOOT, changes=True, begins="node_boot_time_seconds"),
+)
