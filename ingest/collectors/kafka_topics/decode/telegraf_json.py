@@ -63,6 +63,9 @@ def _time_ns(time: object) -> int:
     >>> _time_ns(1_760_000_000), _time_ns(1_760_000_000_000_000)
     (1760000000000000000, 1760000000000000000)
     """
-    if type(time) is not int or not 0 <= time <= _INT_MAX:
+    if type(time) is not int or time < 0:
         raise BadInput("timestamp: expected a whole number", MALFORMED)
-    return next((time * scale for below, scale in _UNITS if time < below), time)
+    time_ns = next((time * scale for below, scale in _UNITS if time < below), time)
+    if time_ns > _INT_MAX:
+        raise BadInput("timestamp: expected a time of this age", MALFORMED)
+    return time_ns

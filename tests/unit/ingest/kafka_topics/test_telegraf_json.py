@@ -106,6 +106,7 @@ def test_a_series_that_was_silent_makes_room() -> None:
         {"timestamp": "2026-01-01T00:00:00Z"},
         {"timestamp": -1},
         {"timestamp": 2**63},
+        {"timestamp": 10**11 - 1},
         {"timestamp": 1.5},
         {"fields": [1]},
     ],
