@@ -94,6 +94,7 @@ class Engine:
         self.times_gone_back = 0  # since the process began
         self._closed: list[Output] = []
         self._scored = Uncorrelated()
+        self.events = EventLog()  # not begun again: what has ended is still due
         self._begin()
 
     def _begin(self) -> None:
@@ -106,7 +107,7 @@ class Engine:
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
         self.findings = FindingTracker()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
-        self.starvation, self.events = StarvationLedger(), EventLog()
+        self.starvation = StarvationLedger()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
         self._inference, self._indexer = Inference(), TopologyIndexer()
@@ -246,11 +247,9 @@ class Engine:
             self._closed += self.correlator.close(self.window.watermark_ns, self.topology)
         self.times_gone_back += 1
         self.window.begin_again()
-        events = self.events
-        events.end(self.registry, np.arange(len(self.registry)))
-        events.keep(np.zeros(0, np.int64))
+        self.events.end(self.registry, np.arange(len(self.registry)))
+        self.events.keep(np.zeros(0, np.int64))
         self._begin()
-        self.events = events  # of no series, but what has ended is still due
 
     def _close(self, end_ns: int, batches: list[SampleBatch]) -> list[Finding]:
         with self.attempt("tick", end_ns) as allowed:

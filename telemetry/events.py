@@ -33,7 +33,8 @@ class Event:
 
     source, target: the metric that shows it, and who reported that. count: how many were merged into it.
     amount: growth of a counter in it, in ``unit``; 0 of a state. priority, queue, direction: '' where it has none;
-    direction is seen from the port. detail: what else the source says, such as the code of an XID.
+    direction is seen from the port. detail: what else the source says, such as the code of an XID. where: the object as
+    people call it, a GPU by its index and serial.
     """
 
     id: Name
@@ -54,6 +55,7 @@ class Event:
     queue: str = ""
     direction: str = ""
     detail: str = ""
+    where: str = ""
 
     @property
     def at_least_s(self) -> float | None:

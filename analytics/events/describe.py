@@ -6,11 +6,14 @@ from dataclasses import replace
 from analytics.events.sources import Source
 from analytics.state.series_index import SeriesIndex
 from telemetry.events import Event, EventKind, EventState
+from telemetry.objects import ObjectKind
 from telemetry.series import parse_series_key
+from telemetry.topology import UNKNOWN_INDEX, Gpu, Topology
 
 
 def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, int], raw: float = 0.0) -> Event:
     """began_ns: after and by. raw: the value that shows it, which is the code where that changed."""
+    about = index.object_ref(int(index.columns["object"][sid]))
     labels = parse_series_key(index.keys[sid])[1]
     detail = labels.get("xid") or labels.get("peer", "")
     if source.kind is EventKind.XID:
@@ -18,7 +21,7 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
     target, after_ns, by_ns = index.targets.names[index.columns["target"][sid]], *began_ns
     return Event(
         _id(source.kind, by_ns, f"{target} {index.keys[sid]}"),
-        *(source.kind, EventState.OPEN, index.object_ref(int(index.columns["object"][sid])), source.metric),
+        *(source.kind, EventState.OPEN, about, source.metric),
         target=target,
         observed_ns=by_ns,
         began_after_ns=after_ns,
@@ -28,6 +31,7 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
         queue=labels.get("queue", ""),
         direction=labels.get("direction", ""),
         detail=detail,
+        where=about.name,
     )
 
 
@@ -43,6 +47,16 @@ def summed(index: SeriesIndex, source: Source, sid: int, times_ns: tuple[int, in
         ended_after_ns=since_ns,
         ended_by_ns=until_ns,
     )
+
+
+def named(event: Event, topology: Topology) -> Event:
+    """With the name that people give a GPU, as far as the topology knows it."""
+    if event.object.kind is not ObjectKind.GPU:
+        return event
+    host, _, uuid = event.object.name.partition("/")
+    gpu = Gpu(host, uuid, UNKNOWN_INDEX)
+    fact = topology.facts.get(gpu.key)
+    return replace(event, where=fact.entity.label if fact and isinstance(fact.entity, Gpu) else gpu.label)
 
 
 def _id(kind: EventKind, by_ns: int, of: str) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 from pydantic import TypeAdapter
 
-from analytics.events.describe import opened, summed
+from analytics.events.describe import named, opened, summed
 from analytics.events.readings import NOTHING, Ints, Readings, exact_times, read, select
 from analytics.events.sources import Source
 from analytics.snapshot.stateful import State
@@ -138,7 +138,8 @@ class Watch:
         for sid, *began_ns, raw in zip(
             *(each.tolist() for each in (found.sids, after_ns, by_ns, found.raw)), strict=True
         ):
-            self._open[sid] = opened(view.index, self.source, sid, (began_ns[0], began_ns[1]), raw)
+            event = opened(view.index, self.source, sid, (began_ns[0], began_ns[1]), raw)
+            self._open[sid] = named(event, view.topology)
         memory["is_open"][rows], memory["began_after_ns"][rows], memory["published_ns"][rows] = 1, after_ns, view.end_ns
         memory["amount"][rows], memory["count"][rows], memory["quiet_ns"][rows] = 0.0, int(not self._is_moment), 0
         self._extend(view, found)

@@ -161,7 +161,7 @@ def print_events(found: Iterable[views.Event], limit: int, *, as_json: bool) -> 
     headings = ("began, UTC", "lasted", "kind", "object", "priority", "direction", "count", "amount", "detail")
     table = _table("events", headings, shown, more)
     for one in shown:
-        labels = (one.kind, one.object, one.priority or one.queue, one.direction)
+        labels = (one.kind, one.where or one.object, one.priority or one.queue, one.direction)
         amount = f"{one.amount:,.6g} {one.unit}" if one.unit else ""
         cells = (_began(one), _lasted(one), *labels, f"{one.count:,}", amount, one.detail)
         table.add_row(*map(_text, cells))

@@ -16,6 +16,7 @@ class Event(View):
     It began after ``began_after`` and by ``began_by``, and ended between the other two, which are null while it is
     open. Where both are equal the time is exact. at_least_s, at_most_s: its duration, null while it is open. count:
     how many were merged into it. amount: growth of the counter in it, in ``unit``. source: the metric that shows it.
+    where: the object as people call it, a GPU by its index and serial.
     """
 
     id: str = Field(examples=["pfc_pause/1769896800000000000/0f3c2a9b1d7e4455"])
@@ -38,6 +39,7 @@ class Event(View):
     queue: str = Field(examples=[""])
     direction: str = Field(examples=["rx"])
     detail: str = Field(examples=[""])
+    where: str = Field(examples=["leaf1/Ethernet4"])
 
     @classmethod
     def of(cls, event: events.Event) -> "Event":

@@ -58,7 +58,7 @@ class JsonReader(FieldReader[str]):
 
 
 def _time_ns(time: object) -> int:
-    """A time in ``json_timestamp_units`` 1s, 1ms, 1us or 1ns, which its size tells. BadInput for a text.
+    """A time in ``json_timestamp_units`` 1s, 1ms, 1us or 1ns, known by its size. BadInput for a text.
 
     >>> _time_ns(1_760_000_000), _time_ns(1_760_000_000_000_000)
     (1760000000000000000, 1760000000000000000)

@@ -112,7 +112,14 @@ def test_a_state_that_is_not_well(key: str, kind: EventKind) -> None:
 def test_xids_are_counted_and_named() -> None:
     *_, ended = logged([XIDS], [[0], [0], [3], *[[3]] * 8])
     assert (ended.kind, ended.detail, ended.count) == (EventKind.XID, "XID 79", 3)
+    assert ended.where == "leaf1/GPU-1"
     assert at(ended) == (10, 20, 10, 20)
+
+
+def test_a_gpu_has_the_name_that_people_give_it() -> None:
+    info = {"device": "leaf1", "gpu": "GPU-1", "index": "3", "serial": "1650321004242"}
+    first, *_ = logged([XIDS, series_key("gpu_info", info)], [[0, 1], [0, 1], [1, 1]])
+    assert first.where == "leaf1 GPU 3 (serial 1650321004242)"
 
 
 def test_a_reboot_has_the_time_of_the_boot() -> None:
