@@ -8,7 +8,6 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from bus.base import Bus, Record
 from bus.config import BusConfig, KafkaConfig
-from common.errors import Unavailable
 from telemetry.topics import Topic
 from tests.conformance.bus.administration import administration
 from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read_until, running
@@ -68,10 +67,7 @@ class Publishing:
 
     async def _publish(self) -> None:
         while not self._enough:
-            try:
-                await self._bus.publish(self._topic, numbered(20, first=self.acknowledged))
-            except Unavailable:
-                continue
+            await self._bus.publish(self._topic, numbered(20, first=self.acknowledged))
             self.acknowledged += 20
 
     async def _read(self, enough: Callable[[list[Record]], bool]) -> list[Record]:
