@@ -67,6 +67,11 @@ def with_index(expr: str) -> str:
     return f"({expr}) * {on} group_left (index) {GPU_INFO} or {unknown}"
 
 
+def gpu_of_object(expr: str) -> str:
+    """Findings with the label ``gpu`` of the GPU that they are about; the others are as they were."""
+    return f'label_replace({expr}, "gpu", "$1", "object", "gpu:[^/]+/(.+)")'
+
+
 def of_jobs(expr: str) -> str:
     """Values of devices for each job that has the device: of two jobs on one node both get its value.
 

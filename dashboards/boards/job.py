@@ -5,7 +5,17 @@ from dataclasses import replace
 from dashboards.common import CLUSTER_VARIABLES, JOB_VARIABLE, first_row
 from dashboards.model import BAD, INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, lines, stat, states, table
-from dashboards.queries import CLUSTER, JOB_NODES, LINES_MAX, lowest, of_jobs, rate, with_index, worst
+from dashboards.queries import (
+    CLUSTER,
+    JOB_NODES,
+    LINES_MAX,
+    gpu_of_object,
+    lowest,
+    of_jobs,
+    rate,
+    with_index,
+    worst,
+)
 from dashboards.scopes import GPUS, JOB_BOARD, OPENS_GPU, OPENS_NODE
 from telemetry.kinds import Domain
 from telemetry.limits import GPU_SLOWDOWN_CELSIUS, PAUSE_RATIO_MAX
@@ -64,8 +74,8 @@ _PANELS = (
         "Findings on its nodes (10 at most, now)",
         "none",
         "What detectors say about its nodes and their parts. Normal: empty.",
-        f"topk({LINES_MAX}, {_in_job(f'fabricscope_finding_active{{{CLUSTER}}}')})",
-        columns={"kind": "What", "device": "Node", "object": "Object"},
+        f"topk({LINES_MAX}, {with_index(gpu_of_object(_in_job(f'fabricscope_finding_active{{{CLUSTER}}}')))})",
+        columns={"kind": "What", "device": "Node", "index": "GPU", "object": "Object"},
         drill_down=OPENS_NODE,
     ),
     lines(

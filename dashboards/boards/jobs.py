@@ -3,13 +3,25 @@
 from dashboards.common import JOB_VARIABLE, PLACE_VARIABLES, device_variable, first_row
 from dashboards.model import INFO, Board, DrillDown, Level, Query, Step
 from dashboards.panels import constant, lines, stat, table
-from dashboards.queries import CLUSTER, DEVICES, JOB_NODES, LINES_MAX, lowest, of_jobs, rate, worst
+from dashboards.queries import (
+    CLUSTER,
+    DEVICES,
+    JOB_NODES,
+    LINES_MAX,
+    gpu_of_object,
+    lowest,
+    of_jobs,
+    rate,
+    with_index,
+    worst,
+)
 from dashboards.scopes import OPENS_JOB, OPENS_NODE
 from telemetry.kinds import Domain
 from telemetry.limits import STRAGGLER_CLOCK_SHARE
 
 UID = "fabricscope-jobs"
 _STRAGGLERS = "straggler|gpu_hung|gpu_throttled|gpu_lost|gpu_xid|tcp_fallback"
+_FOUND_STRAGGLERS = f'fabricscope_finding_active{{{CLUSTER},kind=~"{_STRAGGLERS}"}}'
 _OF_JOBS = "job_slowed|job_stalled|job_idle|checkpoint_late|checkpoint_overdue|checkpoint_colliding"
 _JOB = "{{job_id}}"
 _NODE = "{{job_id}} {{device}}"
@@ -114,8 +126,8 @@ _PANELS = (
         "What makes jobs wait (findings about GPUs and nodes, 10 at most, now)",
         "none",
         "Stragglers, hung, throttled and lost GPUs, and nodes without RDMA. Normal: empty. Drain the node.",
-        f'topk({LINES_MAX}, fabricscope_finding_active{{{CLUSTER},kind=~"{_STRAGGLERS}"}})',
-        columns={"kind": "What", "device": "Node", "object": "Object", "detector": "Found by"},
+        f"topk({LINES_MAX}, {with_index(gpu_of_object(_FOUND_STRAGGLERS))})",
+        columns={"kind": "What", "device": "Node", "index": "GPU", "object": "Object", "detector": "Found by"},
         drill_down=OPENS_NODE,
     ),
     lines(
