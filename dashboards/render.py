@@ -162,6 +162,8 @@ def _field_config(panel: Panel) -> dict[str, Any]:
         custom: dict[str, Any] = {"thresholdsStyle": {"mode": "dashed"}} if len(panel.steps) > 1 else {}
         if panel.unit == "percentunit":  # of zeros alone, Grafana's own axis goes to 10000 %
             custom |= {"axisSoftMin": 0, "axisSoftMax": _SHARE_AXIS}
+        if panel.unit == "Bps":  # of a nearly constant rate, the axis says 1.00 MB/s, 1 MB/s and 1000 kB/s
+            custom |= {"axisSoftMin": 0}
         if custom:
             defaults["custom"] = custom
     options = {"options": {"legend": {"showLegend": False}}} if panel.show is Show.STATES else {}
