@@ -156,7 +156,9 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
     try:
         while time.monotonic() < deadline:
             for record in await reader.poll(wait_s=0.05):
-                report = decode_record(record.value or b"", StageReport)
+                if record.value is None:  # a stage of before is forgotten
+                    continue
+                report = decode_record(record.value, StageReport)
                 if report.stage == "ingest":
                     known = report.details["targets_up"] == load.polled
                 elif known and _lag_s(report) < LAG_INTERVALS_MAX * load.interval_s:
