@@ -4,6 +4,7 @@ from pydantic import Field
 
 from ingest.collectors.gnmi.config import LimitsConfig
 from ingest.collectors.receiver_config import ReceiverConfig
+from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 
 
 class DialledLimits(LimitsConfig):
@@ -18,4 +19,6 @@ class DialledConfig(ReceiverConfig):
 
     gather_quiet_s: float = Field(0.02, gt=0, description="Updates become one batch when none has come for so long.")
     gather_max_s: float = Field(0.5, gt=0, description="A batch is open for so long at most.")
+    unmapped: Unmapped = "drop"
+    unmapped_series_max: UnmappedSeriesMax = 1000
     limits: DialledLimits = DialledLimits()

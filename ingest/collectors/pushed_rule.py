@@ -1,12 +1,11 @@
 """Which source's names a pushed series has, and of which device it is: a part of the settings of several collectors."""
 
-from typing import Literal
-
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from common.patterns import VALUE_CHARS_MAX, compile_bounded
 from ingest.collectors.exposition.config import MappingEntry
 from ingest.collectors.exposition.relabel import DEFAULT_REGEX, RelabelConfig
+from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 from telemetry.catalogue import Metric, Origin, Source, origins_of, source, source_names
 
 
@@ -29,10 +28,8 @@ class PushedRule(BaseModel):
         "added to its canonical series; keep and drop choose series.",
     )
     mapping: tuple[MappingEntry, ...] = Field(default=(), description="Names outside the catalogue.")
-    unmapped: Literal["drop", "keep"] = Field(
-        default="drop", description="What becomes of series that nothing maps: keep, under their own name."
-    )
-    unmapped_series_max: int = Field(default=1000, gt=0, description="Of one device that are kept.")
+    unmapped: Unmapped = "drop"
+    unmapped_series_max: UnmappedSeriesMax = 1000
 
     @field_validator("job")
     @classmethod

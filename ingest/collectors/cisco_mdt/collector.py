@@ -7,13 +7,14 @@ from ingest.collectors.cisco_mdt.messages import Chunks
 from ingest.collectors.dialled import DialledReceiver, Service
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
+from ingest.collectors.unmapped_settings import kept_max
 
 METHOD = "/mdt_dialout.gRPCMdtDialout/MdtDialout"
 
 
 def mdt_receiver(config: Config, context: CollectorContext, links: LinkTable) -> DialledReceiver:
     """One address that Cisco switches dial."""
-    naming = Naming(("cisco", "openconfig"))
+    naming = Naming(("cisco", "openconfig"), kept_max(config))
 
     def unwrap() -> Chunks:
         return Chunks(config.device_from, config.limits.message_bytes_max)

@@ -10,6 +10,7 @@ from common.tls import TlsConfig
 from common.units import Seconds
 from ingest.admission.line import Priority
 from ingest.collectors.exposition.relabel import RelabelConfig
+from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, source, source_names
 from telemetry.catalogue.own import NameRule
 
@@ -106,10 +107,8 @@ class ScrapeConfig(_Frozen):
     basic_auth: BasicAuth | None = None
     authorization: Authorization | None = Field(default=None, description="The header Authorization.")
     mapping: tuple[MappingEntry, ...] = ()
-    unmapped: Literal["drop", "keep"] = Field(
-        default="drop", description="What becomes of series that nothing maps: keep, under their own name."
-    )
-    unmapped_series_max: int = Field(default=1000, gt=0, description="Of one target that are kept.")
+    unmapped: Unmapped = "drop"
+    unmapped_series_max: UnmappedSeriesMax = 1000
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
     decoded_bytes_max: int = Field(default=64 * 1024 * 1024, gt=0, description="Of one body unpacked.")
     series_max: int = Field(default=50_000, gt=0, description="Of one body.")

@@ -18,6 +18,7 @@ from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.stream import Stream
 from ingest.collectors.gnmi.subscriptions import subscriptions_of
+from ingest.collectors.unmapped_settings import kept_max
 from ingest.ledger import Ledger
 from ingest.metrics import CERTIFICATE_EXPIRY
 from telemetry.samples import DownReason
@@ -44,7 +45,7 @@ class GnmiCollector:
         self._config, self._target, self._ledger, self._clock = config, target, ledger, clock
         self._log = log.bind(job=config.job_name, target=self.name, device=target.device)
         self._links = links if links is not None else LinkTable()
-        naming = Naming((config.source, "openconfig"))
+        naming = Naming((config.source, "openconfig"), kept_max(config))
         decoder = Decoder(self.name, target.device, naming, config.limits.series_max)
         self._decoder = decoder
         self._updates = DeviceUpdates(config, self.name, target.device, decoder, ledger, self._links, clock)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.renamed import accept_renamed
 from common.tls import TlsConfig
+from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 
 
 class Source(StrEnum):
@@ -117,6 +118,8 @@ class Config(BaseModel):
     backoff_max_s: float = Field(30.0, gt=0, description="Longest wait between two attempts to connect.")
     gather_quiet_s: float = Field(0.02, gt=0, description="Updates become one batch when none has come for so long.")
     gather_max_s: float = Field(0.5, gt=0, description="A batch is open for so long at most.")
+    unmapped: Unmapped = "drop"
+    unmapped_series_max: UnmappedSeriesMax = 1000
     limits: LimitsConfig = LimitsConfig()
 
     @model_validator(mode="after")

@@ -6,13 +6,14 @@ from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi_dialout.config import Config
+from ingest.collectors.unmapped_settings import kept_max
 
 METHOD = "/gnmi.sonic.gNMIDialOut/Publish"
 
 
 def dialout_receiver(config: Config, context: CollectorContext, links: LinkTable) -> DialledReceiver:
     """One address that SONiC switches dial."""
-    naming = Naming((config.source, "openconfig"))
+    naming = Naming((config.source, "openconfig"), kept_max(config))
 
     def decoder(target: str, device: str) -> Decoder:
         return Decoder(target, device, naming, config.limits.series_max)

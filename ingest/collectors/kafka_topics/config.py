@@ -9,6 +9,7 @@ from bus.config import KafkaConnection
 from common.units import Seconds
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.pushed_rule import PushedRule
+from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 
 
 class Format(StrEnum):
@@ -76,6 +77,8 @@ class Config(BaseModel):
     )
     gather_s: Seconds = Field(0.5, description="How long messages are collected into batches.")
     silence_s: float = Field(60.0, gt=0, description="A device that sends nothing for so long is down as `silent`.")
+    unmapped: Unmapped = "drop"
+    unmapped_series_max: UnmappedSeriesMax = 1000
     limits: Limits = Limits()
 
     @model_validator(mode="after")
@@ -85,6 +88,8 @@ class Config(BaseModel):
             raise ValueError(f"rules: expected at least one with format {self.format}")
         if of_telegraf and self.devices:
             raise ValueError(f"devices: expected none with format {self.format}; rules have relabel_configs")
+        if of_telegraf and self.unmapped == "keep":
+            raise ValueError(f"unmapped: expected in rules with format {self.format}")
         if self.rules and not of_telegraf:
             raise ValueError(f"rules: expected none with format {self.format}, which has source")
         return self

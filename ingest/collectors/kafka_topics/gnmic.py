@@ -19,6 +19,7 @@ from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader
 from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
 from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoJsonReader, ProtoReader, ProtoTextReader
 from ingest.collectors.kafka_topics.decode.responses import Reader, Responses
+from ingest.collectors.unmapped_settings import kept_max
 from telemetry.samples import DownReason
 
 _FORGET_NS = 3600 * NS_PER_S
@@ -57,7 +58,7 @@ class GnmicDevices:
 
     def __init__(self, config: Config, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._context, self._links = config, context, links
-        self._naming = Naming((config.source, "openconfig"))
+        self._naming = Naming((config.source, "openconfig"), kept_max(config))
         self._reader = READERS[config.format]()
         self._devices: dict[str, _Device] = {}
         limits = LimitsConfig(

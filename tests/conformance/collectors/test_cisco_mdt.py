@@ -73,6 +73,13 @@ async def test_messages_in_gpb_and_json_become_samples_of_the_node() -> None:
         assert {(batch.table.target, batch.table.device) for batch in here.emitted.batches} == {("mdt/leaf1", "leaf1")}
 
 
+async def test_what_nothing_maps_is_kept_where_the_receiver_asks() -> None:
+    async with receiving(unmapped="keep") as here, here.dialled() as call:
+        await call.write(args(message(COUNTERS, (KEYS, {"in-novelties": 4}), at_ns=time.time_ns())))
+        key = 'interfaces_interface_state_counters_in_novelties{device="leaf1",interface_name="Eth1/1"}'
+        await here.emitted.until(lambda: here.emitted.values() == {key: [4.0]})
+
+
 async def test_a_recorded_message_of_a_nexus_arrives() -> None:
     async with receiving(senders={"n9k-eor-tm4": "leaf1"}) as here, here.dialled() as call:
         await call.write(args(microburst(time.time_ns())))

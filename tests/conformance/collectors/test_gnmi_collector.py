@@ -57,6 +57,21 @@ async def test_samples_arrive_under_canonical_names() -> None:
         assert emitted.downs == []
 
 
+async def test_what_nothing_maps_is_kept_where_the_job_asks() -> None:
+    async def novel(requests: Requests, context: Any) -> Responses:
+        await anext(requests)
+        yield response(("in-octets", 1), ("in-novelties", 2))
+        yield SYNC
+        await asyncio.sleep(3600)
+
+    async with serving(novel) as address, collecting(job(address, unmapped="keep")) as (emitted, ledger):
+        key = 'interfaces_interface_state_counters_in_novelties{device="leaf1",interface_name="Ethernet1"}'
+        await emitted.until(lambda: key in emitted.values())
+        assert emitted.values()[key] == [2.0]
+        assert_accounted(ledger, emitted.batches)
+        assert emitted.batches[-1].collection.unmapped == 0
+
+
 async def test_silence_is_found_and_resubscribed() -> None:
     seen: list[str] = []
     async with serving(stalling(seen)) as address, collecting(job(address)) as (emitted, _):

@@ -118,6 +118,13 @@ async def test_updates_of_several_calls_of_one_device_have_one_table() -> None:
         assert seqs == list(range(len(seqs)))
 
 
+async def test_what_nothing_maps_is_kept_where_the_receiver_asks() -> None:
+    async with receiving(unmapped="keep") as here, here.dialled() as call:
+        await call.write(response(("in-novelties", 4)).SerializeToString())
+        key = 'interfaces_interface_state_counters_in_novelties{device="leaf1",interface_name="Ethernet1"}'
+        await here.emitted.until(lambda: here.emitted.values() == {key: [4.0]})
+
+
 async def test_a_device_is_known_by_its_certificate_or_refused(certificates: Certificates) -> None:
     tls = {
         "cert_file": certificates.certificate("server"),

@@ -371,6 +371,13 @@ async def test_reading_goes_on_when_the_broker_comes_back(own_kafka: KafkaServer
     assert reading.octets == [1.0, 2.0]
 
 
+async def test_paths_that_nothing_maps_are_kept_where_the_topics_ask(topic: Topic) -> None:
+    await topic.put(octets(7).replace(b"in-octets", b"in-novelties"))
+    async with topic.read(unmapped="keep") as reading:
+        key = 'interfaces_interface_state_counters_in_novelties{device="leaf1",interface_name="Ethernet1"}'
+        await reading.until(lambda: reading.emitted.values().get(key) == [7.0])
+
+
 async def test_a_device_that_is_silent_is_down(topic: Topic) -> None:
     await topic.put(octets(1))
     async with topic.read(silence_s=0.2) as reading:

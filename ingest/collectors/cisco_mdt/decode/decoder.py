@@ -24,7 +24,7 @@ from ingest.collectors.gnmi.decode.values import fast_number, is_absent, state
 from ingest.collectors.gnmi.paths.elements import Elements
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.resolve import Resolved, Resolver
-from ingest.collectors.gnmi.paths.series_rows import Leaf, SeriesRows
+from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf, SeriesRows
 from ingest.collectors.gnmi.paths.unmapped import UnmappedPaths
 from ingest.ledger import DropReason
 from telemetry.series import SeriesTable
@@ -44,7 +44,7 @@ class Decoder:
 
     def __init__(self, target: str, device: str, naming: Naming, series_max: int = 50_000) -> None:
         self._resolver, self.unmapped = Resolver(naming), UnmappedPaths(naming.left_out)
-        self._rows = SeriesRows(target, device, series_max)
+        self._rows = SeriesRows(target, device, series_max, naming.kept_max)
         self._known_max = 8 * series_max
         self._nodes = SpanTable()  # what is below what: path, keys, names of containers and leaves
         self._shapes = np.zeros(1024, np.int8)  # by node
@@ -140,7 +140,7 @@ class Decoder:
             ((path, _),) = leaves(elements, {name: None}, self._key_names)
             if isinstance(value, dict):
                 self._learn_container(slot, path, value)
-            elif isinstance(leaf := self._resolve(path), Leaf):
+            elif isinstance(leaf := self._resolve(path), Leaf) and leaf.row != ENDED:
                 self._make_room()
                 self._slot_rows[slot] = leaf.row
                 self._leaves[slot] = leaf
@@ -181,6 +181,10 @@ class Decoder:
 
     def _read_leaf(self, leaf: Leaf, value: object, time_ns: int, buffer: DecodeBuffer) -> None:
         result = state(value, leaf.states) if leaf.states else fast_number(value)
+        if leaf.named.kept:
+            if result is None or (leaf.row == ENDED and not self._rows.assign_row(leaf)):
+                return
+            self.unmapped.keep(leaf.raw)
         if result is None:
             is_none = is_absent(value) or value != value  # NaN
             buffer.drops[DropReason.NO_VALUE if is_none else DropReason.BAD_FORMAT] += 1
@@ -198,6 +202,7 @@ class Decoder:
         resolved = self._resolved[path] = self._resolver.resolve(path, self._rows)
         if resolved is None and self._resolver.unnamed == unnamed:
             self.unmapped.add(path)
+            resolved = self._resolved[path] = self._resolver.keep(path)
         return resolved
 
     @property

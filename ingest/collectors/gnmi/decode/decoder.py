@@ -101,11 +101,12 @@ class Decoder:
         self._names_version = self._resolver.names.version
         self._templates.clear()
         self._words: dict[tuple[int, bytes], tuple[int, float]] = {}  # row and value of a word at a path
-        self._rows = SeriesRows(self._target, self._device, self._series_max)
+        naming = self._resolver.naming
+        self._rows = SeriesRows(self._target, self._device, self._series_max, naming.kept_max)
         self._slots = PathSlots(self._resolve, self._resolve_leaf, 4 * self._series_max)
         self._metadata_paths: list[MetadataPath] = []
-        self.unmapped = UnmappedPaths(self._resolver.naming.left_out)
-        self._flattener = Flattener(self._resolve_leaf, self._resolver.naming.key_names, 8 * self._series_max)
+        self.unmapped = UnmappedPaths(naming.left_out)
+        self._flattener = Flattener(self._resolve_leaf, naming.key_names, 8 * self._series_max)
 
     def _resolve(self, raw: Elements) -> Resolved:
         resolved = self._resolver.resolve(raw, self._rows)
@@ -119,6 +120,7 @@ class Decoder:
         resolved = self._resolve(raw)
         if resolved is None and self._resolver.unnamed == unnamed:
             self.unmapped.add(raw)
+            return self._resolver.keep(raw)
         return resolved
 
     def _read_scanned(self, data: bytes, buf: NDArray[np.uint8], n: int, buffer: DecodeBuffer) -> None:
@@ -214,9 +216,15 @@ class Decoder:
             if isinstance(value, str) and not is_absent(value):
                 self._add_metadata(MetadataUpdate(resolved, value, time_ns), buffer)
             return
-        if resolved is None or (resolved.row == ENDED and not self._rows.assign_row(resolved)):
+        if resolved is None:
             return
         result = state(value, resolved.states) if resolved.states else fast_number(value)
+        if result is None and resolved.named.kept:
+            return
+        if resolved.row == ENDED and not self._rows.assign_row(resolved):
+            return
+        if resolved.named.kept:
+            self.unmapped.keep(resolved.raw)
         if result is None:
             buffer.drops[DropReason.NO_VALUE if is_absent(value) else DropReason.BAD_FORMAT] += 1
             return

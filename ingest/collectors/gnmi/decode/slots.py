@@ -55,7 +55,9 @@ class PathSlots:
         self._nodes.append(Node(raw))
         if slot >= self.rows.size:
             self.rows = np.concatenate((self.rows, np.full(slot, IGNORED, np.int32)))
-        self.rows[slot] = resolved.row if isinstance(resolved, Leaf) else SLOW_PATH if resolved else IGNORED
+        self.rows[slot] = SLOW_PATH if resolved else IGNORED
+        if isinstance(resolved, Leaf):
+            self.update_row(slot, resolved)
         return slot
 
     def resolved(self, slot: int) -> Resolved:

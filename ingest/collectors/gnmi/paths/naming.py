@@ -24,11 +24,15 @@ _LIST_KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The canonical metric of a path. labels: from the path and the catalogue, without the device's identity."""
+    """The metric of a path. labels: from the path and the catalogue, without the device's identity.
+
+    kept: nothing maps the path, and it keeps its own name.
+    """
 
     metric: Metric
     origin: Origin
     labels: Mapping[str, str]
+    kept: bool = False
 
 
 class Naming:
@@ -36,10 +40,12 @@ class Naming:
 
     key_names: the keys of each list by the list's name; they identify the entries of a JSON list.
     left_out: paths, without the objects that they are of, that these sources' files leave out on purpose. ignored: why.
+    kept_max: series of one target under their own name, of paths that nothing maps.
     """
 
-    def __init__(self, sources: Iterable[str]) -> None:
+    def __init__(self, sources: Iterable[str], kept_max: int = 0) -> None:
         sources = tuple(sources)
+        self.kept_max = kept_max
         self.left_out, self.ignored = left_out_by(sources), ignored_by(sources)
         self._by_last_step = NameIndex[tuple[PathPattern, Metric, Origin]]()
         self.key_names: dict[str, set[str]] = {name: set(keys) for name, keys in _LIST_KEYS.items()}

@@ -1,9 +1,10 @@
 """What a path is: a series, metadata of a port, or neither."""
 
 from ingest.collectors.gnmi.paths.elements import Elements
+from ingest.collectors.gnmi.paths.kept import kept
 from ingest.collectors.gnmi.paths.metadata import MetadataPath, metadata_path
 from ingest.collectors.gnmi.paths.naming import Named, Naming
-from ingest.collectors.gnmi.paths.series_rows import Leaf, SeriesRows
+from ingest.collectors.gnmi.paths.series_rows import ENDED, Leaf, SeriesRows
 from ingest.collectors.gnmi.paths.sonic import PortNames, is_sonic, normal_form
 
 Resolved = Leaf | MetadataPath | None
@@ -32,6 +33,13 @@ class Resolver:
         if named is not None:
             return rows.new_leaf(self._of_port(named), raw)
         return metadata_path(elements, raw)
+
+    def keep(self, raw: Elements) -> Leaf | None:
+        """A path that ``resolve`` does not know as a series, which begins with its first number; None for most jobs."""
+        if not self.naming.kept_max:
+            return None
+        named = kept((normal_form(raw, self.names) if is_sonic(raw) else raw) or raw)
+        return None if named is None else Leaf(ENDED, named, raw)
 
     def _of_port(self, named: Named) -> Named:
         """Optics are below a component; its port is known once the interface has named its transceiver."""

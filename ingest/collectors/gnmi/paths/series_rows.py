@@ -26,16 +26,17 @@ class Leaf:
 
 
 class SeriesRows:
-    """Grows up to ``series_max``; ``refused`` counts series beyond it.
+    """Grows up to ``series_max``; ``refused`` counts series beyond it. Of these ``kept_max`` keep their own name.
 
     limits: float64[3, >= rows]: the factor to the metric's unit, and its minimum and maximum in that unit.
     """
 
-    def __init__(self, target: str, device: str, series_max: int) -> None:
-        self._target, self._device, self._series_max = target, device, series_max
+    def __init__(self, target: str, device: str, series_max: int, kept_max: int = 0) -> None:
+        self._target, self._device, self._series_max, self._kept_max = target, device, series_max, kept_max
         self._rows: dict[str, int] = {}
         self._leaves: dict[int, list[Leaf]] = {}
         self._ended: set[int] = set()
+        self._kept = 0
         self._table: SeriesTable | None = None
         self.refused = 0
         self.limits = _no_limits(64)
@@ -61,9 +62,12 @@ class SeriesRows:
         key = series_key(metric.name, {**leaf.named.labels, "device": self._device})
         row = self._rows.get(key)
         if row is None:
+            if leaf.named.kept and self._kept >= self._kept_max:
+                return False
             if len(self._rows) >= self._series_max:
                 self.refused += 1
                 return False
+            self._kept += leaf.named.kept
             row = self._rows[key] = len(self._rows)
             self._table = None
             self._grow(row)
@@ -111,6 +115,7 @@ class SeriesRows:
             for leaf in leaves:
                 leaf.row = int(moved[row])
         self._leaves = {i: self._leaves[row] for i, row in enumerate(keep)}
+        self._kept = sum(leaves[0].named.kept for leaves in self._leaves.values())
         self.limits = np.ascontiguousarray(self.limits[:, keep]) if keep else _no_limits(1)
         self._ended.clear()
         self._table = None

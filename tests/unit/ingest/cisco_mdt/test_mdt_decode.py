@@ -1,5 +1,6 @@
 """Telemetry messages to canonical samples: rows of known and new shapes, lists, texts, JSON, and broken ones."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -43,6 +44,18 @@ def test_rows_of_a_port_give_the_same_when_they_are_new_and_when_they_are_known(
         octets = [sample for sample in samples(found) if "receive" in sample[0]]
         assert octets == [(received(f"Eth1/{n}"), at_s, 10.0 * n + at_s) for n in range(3)]
         assert found.values.size == found.updates == 6
+
+
+@pytest.mark.parametrize("made", [message, as_json])
+def test_what_nothing_maps_is_kept_where_a_job_asks(made: Callable[..., bytes]) -> None:
+    own = Decoder("mdt/leaf1", "leaf1", Naming(("cisco", "openconfig"), kept_max=1))
+    content = {"in-octets": 5, "in-word": "none", "in-novelties": 6, "in-curiosities": 7}
+    for at_s in range(3):
+        found = samples(own.decode([made(COUNTERS, (KEYS, content), at_ns=NOW_NS + at_s * S)], NOW_NS))
+        assert found[0] == (received(), at_s, 5.0)
+        name = 'interfaces_interface_state_counters_in_novelties{device="leaf1",interface_name="Eth1/1"}'
+        assert found[1:] == [(name, at_s, 6.0)]
+    assert {name.rpartition("/")[2] for name in own.unmapped.names} == {"in-word", "in-curiosities"}
 
 
 def test_known_rows_never_reach_python(monkeypatch: pytest.MonkeyPatch) -> None:

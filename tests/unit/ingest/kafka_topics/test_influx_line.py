@@ -254,6 +254,10 @@ def test_any_bytes_are_read_or_counted(parts: list[bytes]) -> None:
             "devices: expected none",
         ),
         ({"format": "gnmic_event", "rules": [{"source": "telegraf"}]}, "rules: expected none"),
+        (
+            {"format": "telegraf_influx", "rules": [{"source": "telegraf"}], "unmapped": "keep"},
+            "unmapped: expected in rules",
+        ),
         ({"format": "avro"}, "gnmic_event"),
     ],
 )
