@@ -55,6 +55,7 @@ EXAMPLES = {
     "infiniband_sources": Example([FABRIC], ["infiniband", "infiniband/counters"], {"numba"}),
     "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
     "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
+    "nvml_sources": Example([{"device": "node1"}], ["nvml/node1"], {"numba"}),
     "nccl_ras_sources": Example([RAS], ["nccl-ras/node1"], {"numba"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
