@@ -14,7 +14,7 @@ from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import NoAnswer
 from ingest.collectors.nvml.config import Config
 from ingest.collectors.nvml.driver_thread import DriverThread
-from ingest.collectors.nvml.errors import no_answer, text_of
+from ingest.collectors.nvml.errors import UNUSABLE, no_answer, text_of
 from ingest.collectors.nvml.gpus import Reading, read_gpus
 from ingest.collectors.value_collector import ValueCollector
 
@@ -76,7 +76,7 @@ class _Session:
         except pynvml.NVMLError as error:
             self.close()
             raise no_answer("NVML", error) from error
-        if found.unusable:
+        if any(error.value in UNUSABLE for error in found.unusable.values()):  # not one that others alone may read
             self.close()
         return found
 

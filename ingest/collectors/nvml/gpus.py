@@ -131,7 +131,15 @@ def _parts(call: Call, answer: Any) -> list[float]:
 def _fields(handle: Handle, names: Sequence[str], scope: int = 0) -> Iterator[tuple[str, float]]:
     """In one call: what one question of the driver answers is asked for once."""
     wanted = [(getattr(pynvml, name), scope) for name in names]
-    for name, answer in zip(names, pynvml.nvmlDeviceGetFieldValues(handle, wanted), strict=True):
+    try:
+        answers = pynvml.nvmlDeviceGetFieldValues(handle, wanted)
+    except pynvml.NVMLError as error:
+        if error.value in UNUSABLE:
+            raise
+        if error.value not in UNSUPPORTED:
+            yield from ((name, math.nan) for name in names)
+        return
+    for name, answer in zip(names, answers, strict=True):
         code = answer.nvmlReturn
         if code in UNUSABLE:
             raise pynvml.NVMLError(code)

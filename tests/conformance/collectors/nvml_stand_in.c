@@ -305,6 +305,9 @@ int nvmlDeviceGetMigDeviceHandleByIndex(Device *device, unsigned index, Device *
 
 int nvmlDeviceGetFieldValues(Device *device, int count, FieldValue *values) {
     int code = enter(__func__);
+    Stated *whole = of(device->number, __func__, 0, 0);
+    if (!code && whole != NULL)
+        code = whole->code;
     for (int place = 0; place < count && !code; place++) {
         FieldValue *value = &values[place];
         Stated *one = of(device->number, "field", value->field, value->scope);

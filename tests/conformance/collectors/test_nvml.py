@@ -20,6 +20,7 @@ from structlog.testing import capture_logs
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.nvidia_smi.parse import parse_gpus
+from ingest.collectors.nvml.calls import GPU_FIELDS
 from ingest.collectors.nvml.collector import NvmlCollector, nvml_collectors
 from ingest.collectors.nvml.config import Config
 from ingest.ledger import DropReason, Ledger
@@ -183,6 +184,21 @@ async def test_a_value_that_cannot_be_read_is_no_value_and_leaves_the_others(
     assert dict(ledger.drops) == {DropReason.NO_VALUE: 4}
 
 
+@pytest.mark.parametrize(
+    ("code", "dropped"), [(pynvml.NVML_ERROR_NOT_SUPPORTED, 0), (pynvml.NVML_ERROR_UNKNOWN, len(GPU_FIELDS))]
+)
+async def test_a_gpu_without_fields_has_the_rest(
+    driver: StandIn, context: CollectorContext, ledger: Ledger, code: int, dropped: int
+) -> None:
+    driver.begin(1)
+    driver.add_h100(0)
+    driver.fail(0, "nvmlDeviceGetFieldValues", code)
+    found = values(await make(context).collect(NOW_NS))
+    assert found[key("gpu_power_watts")] == 689.54
+    assert not [name for name in found if "nvlink" in name or "ecc" in name]
+    assert ledger.drops.total() == dropped
+
+
 @pytest.mark.parametrize("name", ["nvmlDeviceGetSerial", "nvmlDeviceGetName", "nvmlDeviceGetPciInfo_v3"])
 async def test_a_gpu_without_one_of_its_names_has_the_other_ones(
     driver: StandIn, context: CollectorContext, name: str
@@ -296,6 +312,16 @@ async def test_a_gpu_that_is_lost_is_left_out_and_the_others_are_read(
     assert driver.initialised == 0, "a GPU that waits for its reset is not held"
     driver.fail(1, function, 0)
     assert len({name for name in values(await collector.collect(NOW_NS)) if name.startswith("gpu_info")}) == 2
+
+
+async def test_a_gpu_that_others_alone_may_read_is_left_out_and_the_driver_is_held(
+    driver: StandIn, context: CollectorContext
+) -> None:
+    driver.begin(2)
+    driver.add_h100(0)
+    driver.fail(1, "nvmlDeviceGetHandleByIndex_v2", pynvml.NVML_ERROR_NO_PERMISSION)
+    assert key("gpu_power_watts") in values(await make(context).collect(NOW_NS))
+    assert driver.initialised == 1
 
 
 async def test_a_field_may_be_what_says_that_a_gpu_is_lost(driver: StandIn, context: CollectorContext) -> None:
