@@ -15,7 +15,10 @@ fresh=$(mktemp -d "$folder/fresh.XXXXXX")
 trap 'rm -rf "$fresh"' EXIT
 mkdir -p "$fresh"/{lists/partial,cache/archives/partial}
 touch "$fresh/status"
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian bookworm non-free" >"$fresh/sources.list"
+# The mirror is the machine's own: that of Debian itself, not of its updates.
+mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' | awk '$2 !~ /-/ && $3 == "main" {print $1, $2; exit}')
+[ -n "$mirror" ] || { echo "apt names no mirror of Debian: expected a source with main." >&2 && exit 1; }
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror non-free" >"$fresh/sources.list"
 apt=(apt-get -qq
   -o Dir::Etc::SourceList="$fresh/sources.list" -o Dir::Etc::SourceParts=/dev/null
   -o Dir::State="$fresh" -o Dir::State::Lists="$fresh/lists" -o Dir::State::status="$fresh/status"
