@@ -122,7 +122,7 @@ LOCK := env -u PIP_FIND_LINKS $(BIN)/pip-compile --quiet --generate-hashes --no-
 
 lock: $(READY)
 	$(LOCK) --build-deps-for wheel --extra dev -o requirements-dev.lock pyproject.toml
-	$(LOCK) --build-deps-for wheel --extra snmp -o requirements.lock pyproject.toml
+	$(LOCK) --build-deps-for wheel --extra snmp --extra nvml -o requirements.lock pyproject.toml
 	echo 'atheris>=3' | $(LOCK) -o requirements-fuzz.lock -
 	echo 'mkdocs-material>=9.8' | $(LOCK) -o requirements-docs.lock -
 

@@ -19,6 +19,7 @@ from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
+from ingest.collectors.nvml.config import Config as NvmlConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.redfish.config import Config as RedfishConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
@@ -135,6 +136,9 @@ class CollectorSections(BaseModel):
     )
     nvidia_smi_sources: tuple[NvidiaSmiConfig, ...] = Field(
         default=(), description="GPUs of hosts without DCGM, by nvidia-smi."
+    )
+    nvml_sources: tuple[NvmlConfig, ...] = Field(
+        default=(), description="GPUs of the host itself, by NVML; needs the extra `nvml`."
     )
     nccl_ras_sources: tuple[NcclRasConfig, ...] = Field(
         default=(), description="Ranks of NCCL jobs, from its RAS subsystem."

@@ -98,6 +98,13 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.nvidia_smi.collector import nvidia_smi_collectors
 
             return Collectors(polled=nvidia_smi_collectors(config.nvidia_smi_sources, context))
+        case "nvml_sources":
+            try:
+                from ingest.collectors.nvml.collector import nvml_collectors
+            except ModuleNotFoundError as error:
+                raise ConfigError(f"{section}: needs {error.name}: pip install 'fabricscope[nvml]'") from None
+
+            return Collectors(polled=nvml_collectors(config.nvml_sources, context))
         case "nccl_ras_sources":
             from ingest.collectors.nccl_ras.collector import nccl_ras_collectors
 

@@ -22,6 +22,7 @@ declare -A package_of=(
   [go]=golang-go
   [npm]=npm
   [systemd-analyze]=systemd
+  [cc]=build-essential
 )
 missing=()
 for program in "${!package_of[@]}"; do

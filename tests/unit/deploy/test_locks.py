@@ -30,7 +30,7 @@ def test_an_image_has_what_runs_and_builds_and_nothing_of_the_tests() -> None:
     document = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = document["project"]
     extras = project["optional-dependencies"]
-    runs, tests = wanted(*project["dependencies"], *extras["snmp"]), wanted(*extras["dev"])
+    runs, tests = wanted(*project["dependencies"], *extras["snmp"], *extras["nvml"]), wanted(*extras["dev"])
     builds = wanted(*document["build-system"]["requires"])
     image, checkout = pins("requirements.lock"), pins("requirements-dev.lock")
     assert runs | builds <= image.keys()

@@ -55,6 +55,7 @@ EXAMPLES = {
     "infiniband_sources": Example([FABRIC], ["infiniband", "infiniband/counters"], {"numba"}),
     "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
     "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
+    "nvml_sources": Example([{"device": "node1"}], ["nvml/node1"], {"numba"}),
     "nccl_ras_sources": Example([RAS], ["nccl-ras/node1"], {"numba"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),
@@ -159,14 +160,17 @@ def test_another_parser_of_protobuf_stops_the_start(context: CollectorContext, m
         list(build_collectors(CollectorSections.model_validate({"gnmi_configs": [GNMI]}), context))
 
 
+@pytest.mark.parametrize(
+    ("section", "package", "extra"), [("snmp_configs", "pysnmp", "snmp"), ("nvml_sources", "pynvml", "nvml")]
+)
 def test_a_section_whose_extra_is_not_installed_says_how_to(
-    context: CollectorContext, monkeypatch: pytest.MonkeyPatch
+    section: str, package: str, extra: str, context: CollectorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pysnmp", None)
-    for module in [name for name in sys.modules if name.startswith(("pysnmp.", "ingest.collectors.snmp."))]:
+    monkeypatch.setitem(sys.modules, package, None)
+    for module in [name for name in sys.modules if name.startswith((f"{package}.", f"ingest.collectors.{extra}."))]:
         monkeypatch.delitem(sys.modules, module)
-    with pytest.raises(ConfigError, match=r"snmp_configs: needs pysnmp.*: pip install 'fabricscope\[snmp\]'"):
-        list(build_collectors(CollectorSections.model_validate({"snmp_configs": [SNMP]}), context))
+    with pytest.raises(ConfigError, match=rf"{section}: needs {package}.*: pip install 'fabricscope\[{extra}\]'"):
+        list(build_collectors(CollectorSections.model_validate({section: EXAMPLES[section].settings}), context))
 
 
 @pytest.mark.parametrize("section", ["otlp_receivers", "gnmi_dialout_receivers", "cisco_mdt_receivers"])

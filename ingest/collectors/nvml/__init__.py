@@ -1,0 +1,1 @@
+"""GPUs of the host itself: what NVML, the library of NVIDIA's driver, states of them."""
