@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
+from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, TimeZone, chosen_labels
 
 ALERTED = 3
 
@@ -26,6 +26,7 @@ def detect(
     wide: Annotated[bool, typer.Option("--wide", help="Score each numeric column.")] = False,
     one_series: OneSeries = False,
     time_format: TimeFormat = None,
+    timezone: TimeZone = "UTC",
     fail_on_alert: Annotated[bool, typer.Option("--fail-on-alert", help="Exit status 3 when a row alerts.")] = False,
 ) -> None:
     """Score each row of a series by what came before it.
@@ -38,6 +39,6 @@ def detect(
 
     if wide and value:
         raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")
-    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format)
+    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format, timezone)
     if score_files(files, output, choice) and fail_on_alert:
         raise typer.Exit(ALERTED)
