@@ -6,6 +6,8 @@ other files of the folder are compiled into it, so here a change of any of them 
 """
 
 import hashlib
+import importlib
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +35,16 @@ def compiled_unchecked(function: F) -> F:
 def inlined(function: F) -> F:
     """The same as ``compiled``, but made part of each function that calls it."""
     return cast(F, njit(cache=True, nogil=True, inline="always")(function))
+
+
+def forgo_blas() -> None:
+    """For a command that ends soon: numba's functions of arrays without scipy's linear algebra, which it looks for and
+    which takes a tenth of such a command's time. Functions that multiply matrices cannot be compiled then; we have none.
+    """
+    if "scipy.linalg" not in sys.modules:
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # so that importing it fails
+        importlib.import_module("numba.np.arraymath")
+        del sys.modules["scipy.linalg"]
 
 
 @lru_cache

@@ -34,6 +34,9 @@ def detect(
     The rows come back with score, alert, expected, lower, upper and reason; a score of 1 is the alert level.
     Columns are found by their names and contents.
     """
+    from common.garbage import collect_less_often
+
+    collect_less_often()  # before what follows makes a hundred thousand objects that stay
     from analytics.offline.columns import Choice
     from fabricscope.commands.detect import score_files
 
