@@ -39,7 +39,7 @@ def inlined(function: F) -> F:
 
 def forgo_blas() -> None:
     """For a command that ends soon: numba's functions of arrays without scipy's linear algebra, which it looks for and
-    which takes a tenth of such a command's time. Functions that multiply matrices cannot be compiled then; we have none.
+    which takes a tenth of such a command's time. What multiplies matrices cannot be compiled then; nothing here does.
     """
     if "scipy.linalg" not in sys.modules:
         sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # so that importing it fails

@@ -1,4 +1,4 @@
-"""The pictures of docs/scoring.md, of what the product makes of made series: ``python -m evaluation.pictures.score``."""
+"""The pictures of docs/scoring.md, drawn of made series: ``python -m evaluation.pictures.score``."""
 
 from pathlib import Path
 
