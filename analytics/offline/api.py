@@ -84,7 +84,7 @@ class Detector:
             row = self._one(times, values, series)
             return row or Score(*self._many([times], [values], series if series is None else [series]).row(0))
         if _is_one(times) and _is_one(values) and (series is None or _is_one(series)):
-            row = self._one(times[0], values[0], series and series[0])
+            row = self._one(times[0], values[0], None if series is None else series[0])
             if row:
                 return pl.from_dicts([row._asdict()], schema=RESULT_TYPES)
         return self._many(times, values, series)
@@ -134,7 +134,8 @@ class Detector:
 
 
 def _is_one(entries: Any) -> bool:
-    return type(entries) is list and len(entries) == 1
+    """Whether it is a list or an array of one entry."""
+    return type(entries) in (list, np.ndarray) and len(entries) == 1 and type(entries[0]) is not np.ndarray
 
 
 def _column(name: str, given: Any) -> pl.Series:

@@ -13,7 +13,7 @@ _BROKEN = frozenset({float, np.float64})
 NUMBERS = _WHOLE | _BROKEN | {np.float32}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_NANOSECONDS = np.dtype("M8[ns]")
+_SECONDS_MAX = TIME_NS_MAX // 10**9
 
 
 def time_ns(moment: Any, unit_ns: int) -> int | None:
@@ -24,8 +24,8 @@ def time_ns(moment: Any, unit_ns: int) -> int | None:
     if kind is datetime:
         zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         time: int = (zoned - _EPOCH) // _MICROSECOND * 1000
-    elif kind is np.datetime64 and moment.dtype == _NANOSECONDS:
-        time = int(moment.astype(np.int64))
+    elif kind is np.datetime64 and abs(int(moment.astype("M8[s]").astype(np.int64))) < _SECONDS_MAX:
+        time = int(moment.astype("M8[ns]").astype(np.int64))
     elif unit_ns and kind in _WHOLE:
         time = int(moment) * unit_ns
     elif unit_ns and kind in _BROKEN and math.isfinite(moment):
@@ -33,7 +33,7 @@ def time_ns(moment: Any, unit_ns: int) -> int | None:
         time = whole * unit_ns + round((moment - whole) * unit_ns)
     else:
         return None
-    return time if abs(time) <= TIME_NS_MAX else None  # not a time is the least number
+    return time if abs(time) <= TIME_NS_MAX else None
 
 
 def number(value: Any) -> float | None:

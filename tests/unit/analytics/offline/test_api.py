@@ -129,6 +129,7 @@ FORMS = {
     "milliseconds": lambda at: 1_704_067_200_000 + at,
     "numpy": lambda at: np.int64(1_704_067_200 + at),
     "datetime64": lambda at: np.datetime64(1_704_067_200 + at, "s").astype("datetime64[ns]"),
+    "datetime64 of s": lambda at: np.datetime64(1_704_067_200 + at, "s"),
     "datetimes": lambda at: START + timedelta(seconds=at),
     "zoned": lambda at: (START + timedelta(seconds=at)).replace(tzinfo=EAST),
     "texts": lambda at: (START + timedelta(seconds=at)).isoformat(),
@@ -153,10 +154,11 @@ def test_row_by_row_gives_the_same_scores_bit_for_bit(form, rows, random):
         wanted = together.row(row)
         if random.random() < 0.5:
             assert detector.score(time, value, name) == wanted
-        else:
-            alone = detector.score([time], [value], [name])
-            assert alone.schema == together.schema
-            assert alone.row(0) == wanted
+            continue
+        kind = random.choice([list, np.array])
+        alone = detector.score(kind([time]), kind([value]), [name])
+        assert alone.schema == together.schema
+        assert alone.row(0) == wanted
 
 
 def test_one_row_is_a_score_and_a_list_of_one_is_a_table():
