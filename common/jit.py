@@ -37,14 +37,15 @@ def inlined(function: F) -> F:
     return cast(F, njit(cache=True, nogil=True, inline="always")(function))
 
 
-def forgo_blas() -> None:
-    """For a command that ends soon: numba's functions of arrays without scipy's linear algebra, which it looks for and
-    which takes a tenth of such a command's time. What multiplies matrices cannot be compiled then; nothing here does.
+def load_alone() -> None:
+    """For a command that ends soon: numba without scipy's linear algebra and without cffi. It looks for them, which takes
+    an eighth of such a command's time; what needs them cannot be compiled then, and nothing here does.
     """
-    if "scipy.linalg" not in sys.modules:
-        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # so that importing it fails
-        importlib.import_module("numba.np.arraymath")
-        del sys.modules["scipy.linalg"]
+    for optional, part in (("scipy.linalg", "numba.np.arraymath"), ("cffi", "numba.core.typing.cffi_utils")):
+        if optional not in sys.modules:
+            sys.modules[optional] = None  # type: ignore[assignment]  # so that importing it fails
+            importlib.import_module(part)
+            del sys.modules[optional]
 
 
 @lru_cache
