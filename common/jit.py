@@ -38,8 +38,8 @@ def inlined(function: F) -> F:
 
 
 def load_alone() -> None:
-    """For a command that ends soon: numba without scipy's linear algebra and without cffi. It looks for them, which takes
-    an eighth of such a command's time; what needs them cannot be compiled then, and nothing here does.
+    """For a command that ends soon: numba without scipy's linear algebra and without cffi. Looking for them takes an
+    eighth of such a command's time; what needs them cannot be compiled then, and nothing here does.
     """
     for optional, part in (("scipy.linalg", "numba.np.arraymath"), ("cffi", "numba.core.typing.cffi_utils")):
         if optional not in sys.modules:

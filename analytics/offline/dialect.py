@@ -91,7 +91,7 @@ def _delimiter(sample: str) -> str:
             records = _records(sample, delimiter)
             [(width, rows)] = Counter(map(len, records)).most_common(1)
             padded = delimiter == " " and any("" in record for record in records)
-            if width > 1 and rows == len(records) - odd > odd and not padded:
+            if 1 < width == len(records[0]) and rows == len(records) - odd > odd and not padded:
                 return delimiter
     lines = sample.splitlines()
     having = {delimiter: sum(delimiter in line for line in lines) for delimiter in (",", *_DELIMITERS[:-2])}

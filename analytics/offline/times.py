@@ -141,19 +141,22 @@ def expected(entry: pl.Series, form: TimeFormat) -> str:
     if not to_ns(entry, replace(form, zone=UTC_ZONE)).null_count():
         return f"a time that clocks in {form.zone} show: they are put forward past this one"
     if _is_out_of_reach(entry, form):
-        first, last = _REACH_YEARS
+        by_words = not (form.patterns or form.unit_ns or entry.dtype.is_temporal())
+        first, last = YEARS if by_words else _REACH_YEARS
         return f"a time from {first}-01-01 to {last}-12-31"
     return form.words
 
 
 def _is_out_of_reach(entry: pl.Series, form: TimeFormat) -> bool:
-    """Whether it is a time, and 64 bits of nanoseconds do not reach it."""
+    """Whether it is a time, but one that 64 bits of nanoseconds do not reach, or that is not meant."""
     if entry.dtype.is_temporal():
         return not entry.null_count()
     if form.unit_ns:
         number = to_numbers(entry)[0]
         return bool(np.isfinite(number))
     texts = entry.cast(pl.String).str.strip_chars()
+    if not form.patterns:
+        return texts[0] is not None and _parsed(texts[0], form.day_first) is not None
     return any(not _years(texts, pattern).null_count() for pattern in form.patterns)
 
 
@@ -314,13 +317,16 @@ def _by_dateutil(texts: pl.Series, form: TimeFormat, later: bool) -> pl.Series:
 
 
 def _one_by_dateutil(text: str, day_first: bool) -> datetime | None:
+    time, (first, last) = _parsed(text, day_first), YEARS
+    return time if time and first <= time.year <= last else None
+
+
+def _parsed(text: str, day_first: bool) -> datetime | None:
     """Without a zone where the text has none."""
     try:
-        time = _PARSER.parse(text, default=_EPOCH.replace(tzinfo=None), dayfirst=day_first)
+        return _PARSER.parse(text, default=_EPOCH.replace(tzinfo=None), dayfirst=day_first)
     except (ValueError, OverflowError):
         return None
-    first, last = YEARS
-    return time if first <= time.year <= last else None
 
 
 def _ns(time: datetime) -> int:

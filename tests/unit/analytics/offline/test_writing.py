@@ -124,6 +124,10 @@ def test_lines_before_the_header_are_passed_over(file):
             "time,value\n2024-01-01,1\n9999-12-31,2\n",
             "line 3 has the time '9999-12-31': expected a time from 1678",
         ),
+        (
+            "time,value\n9999-12-31,1\n2024-01-01,2\n",
+            "line 2 has the time '9999-12-31': expected a time from 1800",
+        ),
         ("time,value\n2300-01-01,1\n", "'time' holds '2300-01-01': expected times of the years 1800 to 2199"),
         ('time,"va\nlue"\n2024-01-01,"1\n"\n\nhello,2\n', "line 6 has the time 'hello'"),
         ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
