@@ -31,8 +31,8 @@ def detect(
 ) -> None:
     """Score each row of a series by what came before it.
 
-    The rows come back with score, alert, expected, lower, upper and reason; a score of 1 is the alert level.
-    Columns are found by their names and contents.
+    The rows come back with score, alert, alert_start, expected, lower, upper and reason; a score of 1 is the alert
+    level. Columns are found by their names and contents.
     """
     from common.garbage import collect_less_often
 
