@@ -38,7 +38,7 @@ from fabricscope.arguments.old_spelling import new_spelling, rename_variables
 from fabricscope.exit_status import FAILED, SUPERSEDED
 from fabricscope.logs import LogFormat, LogLevel, configure_logs
 
-LOGS_NOTHING = frozenset({"check", "completion", "config", "dashboards", "init", "version"})
+LOGS_NOTHING = frozenset({"check", "completion", "config", "dashboards", "detect", "init", "version"})
 """Commands that need not wait for structlog to load."""
 
 app = typer.Typer(

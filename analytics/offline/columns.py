@@ -2,24 +2,29 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from analytics.offline.numbers import NumberFormat, number_format, to_numbers
+from analytics.offline.numbers import NumberFormat, are_not_numbers, number_format, to_numbers
 from analytics.offline.times import (
     SAMPLE_ROWS,
     SECOND_NS,
+    YEARS,
     TimeFormat,
     are_clocks,
     are_days,
+    expected,
     is_text_of_times,
     time_format,
     to_ns,
 )
+from analytics.offline.zones import UTC_ZONE, checked
 from common.errors import BadInput
 
-RESULTS = ("score", "alert", "expected", "lower", "upper", "reason")
+RESULTS = ("score", "alert", "alert_start", "expected", "lower", "upper", "reason")
 
 _TIMES = (
     *("timestamp", "@timestamp", "_time", "time", "datetime", "date_time", "ts", "ds", "date", "epoch", "unixtime"),
@@ -41,7 +46,7 @@ class Choice:
     """What the person asked for; empty where the columns decide.
 
     labels: None: the columns decide; empty: all rows are one series. wide: each numeric column is a series.
-    pattern: format of the times, as in strptime.
+    pattern: format of the times, as in strptime. zone: whose clocks show times that have none.
     """
 
     time: str = ""
@@ -49,6 +54,7 @@ class Choice:
     labels: tuple[str, ...] | None = None
     wide: bool = False
     pattern: str | None = None
+    zone: str = UTC_ZONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +65,23 @@ class TimeColumns:
     form: TimeFormat
 
     def ns(self, rows: pl.DataFrame, before: int) -> pl.Series:
-        """int64[n], nanoseconds since the epoch; null where they cannot be read. before: rows that came before."""
+        """int64[n], nanoseconds since the epoch; null where they cannot be read. before: rows that came before.
+
+        Of a time that clocks show twice the first.
+        """
         if not self.names:
             return pl.int_range(before + 1, before + 1 + rows.height, eager=True) * SECOND_NS
         return to_ns(_joined(rows, self.names), self.form)
+
+    def later_ns(self, rows: pl.DataFrame, times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``times_ns``, but of times that clocks show twice the second."""
+        if self.form.zone == UTC_ZONE and not self.form.named:
+            return times_ns
+        return to_ns(_joined(rows, self.names), self.form, later=True).to_numpy()
+
+    def expected(self, rows: pl.DataFrame, row: int) -> str:
+        """What to expect in place of a row's time, for a message."""
+        return expected(_joined(rows, self.names)[row : row + 1], self.form)
 
     def quoted(self, rows: pl.DataFrame, row: int) -> str:
         """What a row holds, for a message."""
@@ -107,6 +126,8 @@ def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:
         if name and name not in names:
             raise BadInput(f"no column {name!r}: there are {listed(names)}", "no_column")
     time = _time_columns(rows, choice.time, choice.pattern)
+    if time.names:
+        time = TimeColumns(time.names, replace(time.form, zone=checked(choice.zone)))
     first = rows.head(SAMPLE_ROWS)
     numeric = _numeric(first.drop(time.names), separator)
     labels = choice.labels
@@ -115,7 +136,7 @@ def roles(rows: pl.DataFrame, choice: Choice, separator: str = ",") -> Roles:
         labels = (*texts, *_numeric_label(first, time, texts, list(numeric)))
     numeric = {name: form for name, form in numeric.items() if name not in labels}
     fit = [name for name, form in numeric.items() if not form.flags and not _is_about_rows(first[name])]
-    values = choice.values or _values(fit or list(numeric), choice.wide, names)
+    values = choice.values or _values(fit or list(numeric) or _empty(first, time, labels), choice.wide, first)
     forms = {name: _later_too(first[name], numeric.get(name, NumberFormat()), separator) for name in values}
     comma = separator != "," and any(form.decimal == "," for form in numeric.values())
     return Roles(time, forms, labels, tuple(name for name in fit if name not in values), comma)
@@ -139,8 +160,8 @@ def _time_columns(rows: pl.DataFrame, wanted: str, pattern: str | None) -> TimeC
     if wanted or (_time_rank(candidates[0]) < len(_TIMES) and not are_clocks(first)):
         known = first.drop_nulls()
         example = repr(str(known[0])) if known.len() else "nothing"
-        expected = pattern or "times (--time-format)"
-        raise BadInput(f"{candidates[0]!r} holds {example}: expected {expected}", "no_time")
+        wanted = pattern or f"times of the years {YEARS[0]} to {YEARS[1]} (--time-format)"
+        raise BadInput(f"{candidates[0]!r} holds {example}: expected {wanted}", "no_time")
     if pattern:
         raise BadInput(f"no column of times among {listed(rows.columns)}: name it with --time", "no_time")
     return TimeColumns((), TimeFormat("rows in order"))
@@ -176,12 +197,13 @@ def _joined(rows: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def _numeric(rows: pl.DataFrame, separator: str) -> dict[str, NumberFormat]:
-    """Mostly numbers; a column that is named as a value may be mostly text, or empty so far."""
+    """Mostly numbers, or all NaN; a column that is named as a value may be mostly text, or empty so far."""
     found: dict[str, NumberFormat] = {}
     for name in rows.columns:
         named = _plain(name) in _VALUES
         form = number_format(rows[name], separator, *((0.0,) if named else ()))
-        if form is None and named and rows[name].null_count() == rows.height:
+        empty = named and rows[name].null_count() == rows.height
+        if form is None and (empty or are_not_numbers(rows[name])):
             form = NumberFormat()
         if form is not None:
             found[name] = form
@@ -238,14 +260,20 @@ def _is_about_rows(column: pl.Series) -> bool:
     return numbers[0] in (0.0, 1.0) and bool((numbers.diff()[1:] == 1.0).all())
 
 
-def _values(fit: Sequence[str], wide: bool, names: Sequence[str]) -> tuple[str, ...]:
-    """One named value wins; else the first numeric column; with ``wide`` all of them."""
+def _values(fit: Sequence[str], wide: bool, rows: pl.DataFrame) -> tuple[str, ...]:
+    """One named value wins; else the first column that has a number so far, or the first; with ``wide`` all of them."""
     if not fit:
-        raise BadInput(f"no column of numbers among {listed(names)}: name it with --value", "no_value")
+        raise BadInput(f"no column of numbers among {listed(rows.columns)}: name it with --value", "no_value")
     if wide:
         return tuple(fit)
     named = [name for known in _VALUES for name in fit if name.strip().lower() == known]
-    return ((named or fit)[0],)
+    filled = [name for name in fit if to_numbers(rows[name]).is_not_nan().any()]
+    return ((named or filled or fit)[0],)
+
+
+def _empty(rows: pl.DataFrame, time: TimeColumns, labels: Sequence[str]) -> list[str]:
+    """Columns that hold nothing: some programs write NaN so."""
+    return [name for name in rows.columns if name not in (*time.names, *labels) and not rows[name].count()]
 
 
 def _is_verdict(name: str) -> bool:

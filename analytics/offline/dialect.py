@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
@@ -82,13 +83,16 @@ def _sample(block: bytes, start: int) -> str:
 
 
 def _delimiter(sample: str) -> str:
-    """The one that cuts the first lines into the same number of columns, more than one; else that most lines have."""
-    for delimiter in _DELIMITERS:
-        records = _records(sample, delimiter)
-        widths = {len(record) for record in records}
-        padded = delimiter == " " and any("" in record for record in records)
-        if len(widths) == 1 and widths != {1} and not padded:
-            return delimiter
+    """The one that cuts the first lines into the same number of columns, more than one; else all of them but one, which
+    may be damaged; else that most lines have.
+    """
+    for odd in (0, 1):
+        for delimiter in _DELIMITERS:
+            records = _records(sample, delimiter)
+            [(width, rows)] = Counter(map(len, records)).most_common(1)
+            padded = delimiter == " " and any("" in record for record in records)
+            if 1 < width == len(records[0]) and rows == len(records) - odd > odd and not padded:
+                return delimiter
     lines = sample.splitlines()
     having = {delimiter: sum(delimiter in line for line in lines) for delimiter in (",", *_DELIMITERS[:-2])}
     return max(having, key=lambda delimiter: having[delimiter])

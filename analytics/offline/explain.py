@@ -1,6 +1,7 @@
 """What ``fabricscope explain`` draws: one series of a file with its scores, between two times, and its episodes."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -9,11 +10,11 @@ from numpy.typing import NDArray
 from analytics.offline.columns import Choice, TimeColumns
 from analytics.offline.score import ScoredRows, SeriesNumbers, TableScorer, score_columns
 from analytics.offline.tables import open_table
-from analytics.offline.times import SAMPLE_ROWS, TIME_NS_MAX, TIME_NS_MIN, in_words, time_format, to_ns
+from analytics.offline.times import SAMPLE_ROWS, TIME_NS_MAX, TIME_NS_MIN, expected, in_words, time_format, to_ns
+from analytics.offline.zones import UTC_ZONE, checked
 from common.errors import BadInput
 
 _DATES_NS = 10**17  # numbers before 1973 count steps, and are no dates
-_EPISODE_GAP_ROWS = 10  # rows without an alert that do not end an episode
 _NAMED_MAX = 10
 
 
@@ -52,19 +53,24 @@ class Episode:
     reason: str
 
 
-def moment(text: str) -> int:
-    """A time that a person typed, as files write them. Raises BadInput."""
+def moment(text: str, zone: str = UTC_ZONE) -> int:
+    """A time that a person typed, as files write them. zone: whose clocks show it if it has none. Raises BadInput."""
     typed = pl.Series([text])
     form = time_format(typed, lenient=True)
     if form is None:
         raise BadInput(f"{text!r}: expected a time such as '2024-01-31 12:00' or seconds since 1970", "time")
-    return int(to_ns(typed, form)[0])
+    form = replace(form, zone=checked(zone))
+    time_ns = to_ns(typed, form)[0]
+    if time_ns is None:
+        raise BadInput(f"{text!r}: expected {expected(typed, form)}", "time")
+    return int(time_ns)
 
 
-def series_window(path: str, choice: Choice, window: Window, labels: str) -> SeriesWindow:
+def series_window(path: str, choice: Choice, window: Window, labels: str, note: Callable[[str], None]) -> SeriesWindow:
     """The series with ``labels``; without, the one with the highest score in the window.
 
     The whole file is scored, what comes before the window too. Memory: the rows of the one series in the window.
+    note: receives a line about rows that are damaged and left out.
     Raises BadInput when there is no such series, more than one, or no row in the window.
     """
     highest = None if labels else _highest(path, choice, window)
@@ -83,6 +89,8 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
                 kept.append(_drawn_columns(part, column).filter(pl.Series(mine)))
         if len(fit) != 1:
             raise BadInput(f"{labels!r} fits {len(fit)} series: expected one of {_some(scorer.series, fit)}", "series")
+        if table.left_out.rows:
+            note(f"{table.name}: {table.left_out.in_words()}")
         if not kept:
             span = " to ".join(map(in_words, known))
             raise BadInput(f"no rows from --from to --to: {span} UTC is what it has", "window")
@@ -91,12 +99,10 @@ def series_window(path: str, choice: Choice, window: Window, labels: str) -> Ser
 
 
 def episodes(rows: pl.DataFrame) -> list[Episode]:
-    """rows: by time; time_ns, score, alert, reason."""
-    alerting = np.flatnonzero(rows["alert"].to_numpy())
-    if not alerting.size:
-        return []
-    parts = np.split(alerting, np.flatnonzero(np.diff(alerting) > _EPISODE_GAP_ROWS) + 1)
-    return [_episode(rows[part]) for part in parts]
+    """rows: by time; time_ns, score, alert, alert_start, reason. The first may have started before them."""
+    alerting = rows.filter(pl.col("alert") == 1)
+    parts = alerting.group_by(pl.col("alert_start").cum_sum().alias("episode"), maintain_order=True)
+    return [_episode(part) for _, part in parts]
 
 
 def _episode(rows: pl.DataFrame) -> Episode:
@@ -115,7 +121,7 @@ def _count(time: TimeColumns, times_ns: pl.Series) -> str:
 def _drawn_columns(part: ScoredRows, column: str) -> pl.DataFrame:
     values = part.values[column]
     given = pl.DataFrame({"time_ns": part.times_ns, "value": values})
-    return given.hstack(score_columns(part.scores[column], values))
+    return given.hstack(score_columns(part.scores[column], part.starts[column], values))
 
 
 def _highest(path: str, choice: Choice, window: Window) -> int:

@@ -6,6 +6,7 @@ from itertools import product
 import polars as pl
 
 _GAPS = ("", "-", "?", "nan", "null", "none", "na", "n/a", "inf", "-inf", "+inf")
+_NOT_NUMBERS = ("nan", "inf", "-inf", "+inf")
 _FLAGS = {"true", "false"}
 _NUMBERS_MIN = 0.5  # share of the cells that are not gaps
 _NUMBER = r"^([+-]?\d[\d.,'\s]*\d|[+-]?[.,]?\d+[.,]?)(?:[eE][+-]?\d+)?"
@@ -38,6 +39,14 @@ def to_numbers(column: pl.Series, form: NumberFormat = PLAIN) -> pl.Series:
         column = column.cast(pl.String, strict=False)
     numbers = column.cast(pl.Float64, strict=False).fill_null(float("nan"))
     return numbers.set(numbers.is_infinite(), float("nan"))
+
+
+def are_not_numbers(column: pl.Series) -> bool:
+    """Whether a column of texts holds nothing but gaps, and one that only numbers have: NaN, infinity."""
+    if column.dtype != pl.String:
+        return False
+    written = column.drop_nulls().str.strip_chars().str.to_lowercase()
+    return bool(written.is_in(_GAPS).all() and written.is_in(_NOT_NUMBERS).any())
 
 
 def number_format(column: pl.Series, separator: str, least: float = _NUMBERS_MIN) -> NumberFormat | None:

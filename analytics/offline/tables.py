@@ -8,7 +8,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import BufferedReader, BytesIO, StringIO
 from itertools import chain
 from pathlib import Path
@@ -18,6 +18,7 @@ from isal import isal_zlib
 from isal.igzip_lib import IsalError
 
 from analytics.offline.dialect import Dialect, dialect
+from analytics.offline.left_out import LeftOut
 from common.errors import BadInput
 
 STDIN = "-"
@@ -27,24 +28,36 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK_BYTES = 4 * 1024 * 1024
 _RECORD_BYTES_MAX = 64 * 1024 * 1024
 _PARQUET_ROWS = 250_000
+_CUT = "unexpected end of data"  # what Python says of half a character at the end
+_LEFT_OUT_MAX = 0.1  # share of rows that are too wide; more of them have another form than was found
 _PAUSE_S = 0.01  # of a pipe; without, each read of 64 KiB is a block, and its overhead doubles the work
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows of a file. before: lines of CSV, or rows of Parquet, before them. cut: their last line has no end."""
+
+    before: int
+    rows: pl.DataFrame
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """One file. frames: its rows in order, each with the same columns, the first with those that decide what they mean,
-    and how many lines of CSV, or rows of Parquet, come before each.
+    """One file. parts: its rows in order, each with the same columns, the first with those that decide what they mean.
 
     share: how much of the file was read, 0 to 1; None for a pipe.
     text: whether it is CSV, where a row without a cell is an empty line. windows: its text is of Windows-1252.
+    left_out: rows that are damaged, so far.
     """
 
     name: str
-    frames: Iterator[tuple[int, pl.DataFrame]]
+    parts: Iterator[Part]
     separator: str = ","
     share: Callable[[], float] | None = None
     text: bool = False
     windows: bool = False
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 @contextmanager
@@ -82,11 +95,11 @@ def _parquet(name: str, file: BufferedReader, path: str) -> Table:
         raise BadInput(f"no rows, only the columns {', '.join(columns)}", "empty")
     read = 0
 
-    def batches() -> Iterator[tuple[int, pl.DataFrame]]:
+    def batches() -> Iterator[Part]:
         nonlocal read
         for batch in scanned.collect_batches(chunk_size=_PARQUET_ROWS, maintain_order=True):
             read += batch.height
-            yield read - batch.height, batch
+            yield Part(read - batch.height, batch)
 
     return Table(name, batches(), share=lambda: read / rows)
 
@@ -99,15 +112,17 @@ def _csv(name: str, file: BufferedReader, rows_first: int) -> Table:
     form = dialect(first)
     size = os.fstat(file.fileno()).st_size if file.seekable() else 0
     share = (lambda: file.tell() / size) if size else None
-    frames = _frames(chain([first], parts), form)
-    return Table(name, frames, form.delimiter, share, text=True, windows=windows)
+    left_out = LeftOut()
+    rows = _parts(chain([first], parts), form, left_out)
+    return Table(name, rows, form.delimiter, share, text=True, windows=windows, left_out=left_out)
 
 
 def _is_utf8(block: bytes) -> bool:
+    """Whether it is, but for a character that is cut off at the end of a file that has others of several bytes."""
     try:
         block.decode()
-    except UnicodeDecodeError:
-        return False
+    except UnicodeDecodeError as error:
+        return error.reason == _CUT and not block[: error.start].isascii()
     return True
 
 
@@ -192,21 +207,86 @@ def _records_end(buffer: bytes) -> int:
     return end
 
 
-def _frames(parts: Iterator[bytes], form: Dialect) -> Iterator[tuple[int, pl.DataFrame]]:
-    """Each block as columns of text, an empty cell null, and the lines before it; the first without what is skipped."""
-    schema = dict.fromkeys(form.names, pl.String())
+def _parts(blocks: Iterator[bytes], form: Dialect, left_out: LeftOut) -> Iterator[Part]:
+    """Each block as columns of text, an empty cell null; the first without what is skipped.
+
+    A row that is too wide is left out, and so is a last line that ends inside a quote.
+    """
     line, start = form.skipped_lines, form.skipped_bytes
-    for block in parts:
-        if rows := block[start:]:
-            scanned = pl.scan_csv(
-                rows, has_header=False, schema=schema, separator=form.delimiter, missing_columns="insert"
-            )
-            try:
-                yield line, scanned.collect()
-            except pl.exceptions.PolarsError as error:
-                raise _explained(rows, form, line, str(error).splitlines()[0]) from error
+    for block in blocks:
+        rows, start = block[start:], 0
+        cut = not rows.endswith(b"\n")
+        if cut:
+            rows = _without_cut_cell(rows, line, left_out)
+        if rows:
+            yield Part(line, _read(rows, form, line, left_out), cut)
             line += rows.count(b"\n")
-        start = 0
+
+
+def _read(rows: bytes, form: Dialect, line: int, left_out: LeftOut) -> pl.DataFrame:
+    """line: how many come before."""
+    try:
+        return _columns(rows, form)
+    except pl.exceptions.PolarsError as error:
+        narrow = _without_wide(rows, form, line, left_out)
+        if narrow is None:
+            raise _explained(rows, form, line, str(error).splitlines()[0]) from error
+    before, lines = line - form.skipped_lines, narrow.count(b"\n") + (not narrow.endswith(b"\n"))
+    if left_out.rows >= lines or left_out.rows > max(1, _LEFT_OUT_MAX * (before + lines)):
+        raise BadInput(left_out.first, "columns")
+    try:
+        return _columns(narrow, form)
+    except pl.exceptions.PolarsError as error:
+        raise _explained(narrow, form, line, str(error).splitlines()[0]) from error
+
+
+def _columns(rows: bytes, form: Dialect) -> pl.DataFrame:
+    schema = dict.fromkeys(form.names, pl.String())
+    return pl.scan_csv(
+        rows, has_header=False, schema=schema, separator=form.delimiter, missing_columns="insert"
+    ).collect()
+
+
+def _without_cut_cell(rows: bytes, line: int, left_out: LeftOut) -> bytes:
+    """The end of a file without half a character, and without a last line that ends inside a quote."""
+    try:
+        rows.decode()
+    except UnicodeDecodeError as error:
+        rows = rows[: error.start] if error.reason == _CUT else rows
+    end = _records_end(rows)
+    last = rows[end:]
+    if last.count(b'"') % 2 == 0 or b"\n" in last:
+        return rows
+    number = line + rows.count(b"\n") + 1
+    left_out.add(f"line {number} ends inside a quote")
+    return rows[:end]
+
+
+def _without_wide(rows: bytes, form: Dialect, line: int, left_out: LeftOut) -> bytes | None:
+    """The rows with an empty line for each that has too many columns, so that later ones keep their numbers.
+
+    None: there is none, or the rows cannot be read at all.
+    """
+    try:
+        text = rows.decode()
+    except UnicodeDecodeError:
+        return None
+    lines, width, ended, found = text.split("\n"), len(form.names), 0, False
+    reader = csv.reader(StringIO(text), delimiter=form.delimiter)
+    try:
+        for record in reader:
+            if len(record) > width:
+                found = True
+                names = form.delimiter.join(form.names)
+                left_out.add(
+                    f"line {line + reader.line_num} has {len(record)} columns: expected {width}, as in {names!r}"
+                )
+                for place in range(ended, reader.line_num):
+                    lines[place] = ""
+            ended = reader.line_num
+    except csv.Error:
+        return None
+    return "\n".join(lines).encode() if found else None
 
 
 def _explained(rows: bytes, form: Dialect, line: int, otherwise: str) -> BadInput:
@@ -216,15 +296,6 @@ def _explained(rows: bytes, form: Dialect, line: int, otherwise: str) -> BadInpu
     except UnicodeDecodeError as error:
         place = line + rows.count(b"\n", 0, error.start) + 1
         return BadInput(f"line {place}: byte {rows[error.start]:#04x} is no UTF-8: expected UTF-8, as before", "utf8")
-    width = len(form.names)
-    reader = csv.reader(StringIO(text), delimiter=form.delimiter)
-    try:
-        for record in reader:
-            if len(record) > width:
-                found = f"line {line + reader.line_num} has {len(record)} columns"
-                return BadInput(f"{found}: expected {width}, as in {form.delimiter.join(form.names)!r}", "columns")
-    except csv.Error as error:
-        otherwise = str(error)
     inside = rf'[^"{re.escape(form.delimiter)}]"[^"{re.escape(form.delimiter)}]'
     for place, record_text in enumerate(text.splitlines()):
         if re.search(inside, record_text):

@@ -1,7 +1,8 @@
 """Times as files write them: which format it is, and nanoseconds since the Unix epoch."""
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import product
 from typing import Any
@@ -11,6 +12,8 @@ import polars as pl
 from dateutil.parser import parser, parserinfo
 from numpy.typing import NDArray
 
+from analytics.offline.numbers import to_numbers
+from analytics.offline.zones import UTC_ZONE, is_zone, localised, name_zone, of_zones, parted
 from common.errors import BadInput
 
 SECOND_NS = 1_000_000_000
@@ -33,7 +36,8 @@ _CTIME = "%a %b %e %H:%M:%S %Y"
 _DIGITS_MIN = 4  # of a date: 1/1/24
 _CLOCK = r"^\d{1,2}(?::\d\d(?::\d\d(?:[.,]\d+)?)?|\.\d\d\.\d\d)(?: ?[AaPp][Mm])?$"
 _COMPACT = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
-_YEARS = (1800, 2199)  # others are a wrong reading: year 24, or a date where a number was meant
+YEARS = (1800, 2199)  # of a column of times; others are a wrong reading: year 24, or a date where a number was meant
+_REACH_YEARS = (1678, 2261)  # whole years that 64 bits of nanoseconds reach
 _UNREADABLE_MAX = 0.5  # share of texts that may be broken in a column of times
 _STEP_RATIO_MIN = 1.5  # how much longer the longest step of a wrong reading must be: a month of days for a day
 
@@ -43,12 +47,15 @@ class TimeFormat:
     """unit_ns: of a number; 0 for text. patterns: as in strptime; later ones are for what the first cannot read.
 
     Text without a pattern is for dateutil, and day_first says how it reads 03/04/2024.
+    zone: whose clocks show the times that have none of their own. named: each text ends with the name of its zone.
     """
 
     words: str
     unit_ns: int = 0
     patterns: tuple[str, ...] = ()
     day_first: bool = False
+    zone: str = UTC_ZONE
+    named: bool = False
 
 
 _TYPED = TimeFormat("times")
@@ -97,24 +104,60 @@ def are_clocks(column: pl.Series) -> bool:
 
 def are_days(form: TimeFormat) -> bool:
     """Whether a format is of texts that are days without a time of day."""
-    return bool(form.patterns) and form.patterns[0] in _DATES
+    return bool(form.patterns) and form.patterns[0] in _DATES and not form.named
 
 
-def to_ns(column: pl.Series, form: TimeFormat) -> pl.Series:
-    """int64[n], nanoseconds since the epoch; null where the format does not fit. Times without a zone are UTC."""
+def to_ns(column: pl.Series, form: TimeFormat, later: bool = False) -> pl.Series:
+    """int64[n], nanoseconds since the epoch; null where the format does not fit, where 64 bits do not reach, and for
+    what the clocks of the zone skip.
+
+    later: of a time that clocks show twice, the second; else the first.
+    """
     if column.dtype.is_temporal():
-        return column.cast(pl.Datetime("ns")).to_physical().cast(pl.Int64)
+        times = column.cast(pl.Datetime("ns"), strict=False).to_physical()
+        return times if getattr(column.dtype, "time_zone", None) else localised(times, form.zone, later)
     if form.unit_ns:
         return _from_numbers(column, form.unit_ns)
     texts = column.cast(pl.String).str.strip_chars()
+    if form.named:
+        return of_zones(texts, lambda plain, zone: to_ns(plain, replace(form, zone=zone, named=False), later))
     if not form.patterns:
-        return _by_dateutil(texts, form.day_first)
-    times = _by_pattern(texts, form.patterns[0])
+        return _by_dateutil(texts, form, later)
+    times = _by_pattern(texts, form.patterns[0], form.zone, later)
     for pattern in form.patterns[1:]:
         if times.null_count() == texts.null_count():
             break
-        times = pl.select(pl.coalesce(times, _by_pattern(texts, pattern))).to_series()
+        times = pl.select(pl.coalesce(times, _by_pattern(texts, pattern, form.zone, later))).to_series()
     return times
+
+
+def expected(entry: pl.Series, form: TimeFormat) -> str:
+    """What to expect in place of the one ``entry``, of which ``to_ns`` makes no time."""
+    if form.named:
+        plain, zones = parted(entry.str.strip_chars())
+        if zones[0] is None or not is_zone(zones[0]):
+            return form.words
+        entry, form = plain, replace(form, zone=zones[0], named=False)
+    if not to_ns(entry, replace(form, zone=UTC_ZONE)).null_count():
+        return f"a time that clocks in {form.zone} show: they are put forward past this one"
+    if _is_out_of_reach(entry, form):
+        by_words = not (form.patterns or form.unit_ns or entry.dtype.is_temporal())
+        first, last = YEARS if by_words else _REACH_YEARS
+        return f"a time from {first}-01-01 to {last}-12-31"
+    return form.words
+
+
+def _is_out_of_reach(entry: pl.Series, form: TimeFormat) -> bool:
+    """Whether it is a time, but one that 64 bits of nanoseconds do not reach, or that is not meant."""
+    if entry.dtype.is_temporal():
+        return not entry.null_count()
+    if form.unit_ns:
+        number = to_numbers(entry)[0]
+        return bool(np.isfinite(number))
+    texts = entry.cast(pl.String).str.strip_chars()
+    if not form.patterns:
+        return texts[0] is not None and _parsed(texts[0], form.day_first) is not None
+    return any(not _years(texts, pattern).null_count() for pattern in form.patterns)
 
 
 def _from_numbers(column: pl.Series, unit_ns: int) -> pl.Series:
@@ -149,14 +192,15 @@ def _of_patterns(*patterns: str) -> TimeFormat:
 
 
 def _of_texts(known: pl.Series, lenient: bool) -> TimeFormat | None:
-    sample = known.head(SAMPLE_ROWS)
+    sample, named = known.head(SAMPLE_ROWS), name_zone(known)
     forms = _best(sample, list(_candidates(sample.head(1))))
     if len(forms) > 1:
         forms = _best(known, forms)
     elif lenient and not forms:
         # A date that begins with its year goes on with the month.
         year_first = sample.str.contains(r"^\d{4}").all()
-        known, forms = sample, _best(sample, [_MONTH_FIRST] if year_first else [_MONTH_FIRST, _DAY_FIRST])
+        wordy = [_MONTH_FIRST] if year_first else [_MONTH_FIRST, _DAY_FIRST]
+        known, forms = sample, _best(sample, [_with_names(form) for form in wordy] if named else wordy)
     readings: list[tuple[TimeFormat, pl.Series]] = []
     for form in forms:
         times = to_ns(known, form)
@@ -177,12 +221,19 @@ def _decided_by_steps(readings: list[tuple[TimeFormat, pl.Series]], known: pl.Se
     raise BadInput(f"is {example} of the form {choice}? Name it with --time-format", "ambiguous_time")
 
 
+def _with_names(form: TimeFormat) -> TimeFormat:
+    return replace(form, words=f"{form.words} and a zone such as Europe/Berlin", named=True)
+
+
 def _candidates(first: pl.Series) -> Iterator[TimeFormat]:
+    if name_zone(first):
+        yield from map(_with_names, _candidates(parted(first)[0]))
+        return
     text = str(first[0]) if len(first) else ""
     if sum(map(str.isdigit, text)) < _DIGITS_MIN:
         return
     separators = [separator for separator in _SEPARATORS if separator in text]
-    # Zones by their names are left to no library: both read 12:00 EST as 12:00 UTC.
+    # Zones by their letters are left to no library: both read 12:00 EST as 12:00 UTC.
     zones = [zone for zone in _UTC if text.endswith(zone)] or ["", _OFFSET]
     for date in _DATES:
         if not _readable(first, date, exact=False):
@@ -213,14 +264,36 @@ def _readable(texts: pl.Series, pattern: str, exact: bool = True) -> bool:
         years = texts.str.to_datetime(pattern, strict=False, exact=exact, time_unit="us").dt.year()
     except pl.exceptions.ComputeError:
         return False
-    return years.null_count() == 0 and bool(years.is_between(*_YEARS).all())
+    return years.null_count() == 0 and bool(years.is_between(*YEARS).all())
 
 
-def _by_pattern(texts: pl.Series, pattern: str) -> pl.Series:
+def _by_pattern(texts: pl.Series, pattern: str, zone: str = UTC_ZONE, later: bool = False) -> pl.Series:
     try:
-        return texts.str.to_datetime(pattern, strict=False, time_unit="ns").to_physical().cast(pl.Int64)
+        times = texts.str.to_datetime(pattern, strict=False, time_unit="ns").to_physical().cast(pl.Int64)
+        if not _are_near(texts, pattern):
+            # Nanoseconds of far years wrap around, to a time that looks like any other.
+            times = times.set(~_years(texts, pattern).is_between(*_REACH_YEARS).fill_null(True), None)
     except pl.exceptions.ComputeError as error:
         raise BadInput(f"{pattern!r}: expected a time format such as '%Y-%m-%d %H:%M:%S'", "time_format") from error
+    return times if _has_zone(pattern) else localised(times, zone, later)
+
+
+def _are_near(texts: pl.Series, pattern: str) -> bool:
+    """Whether all years are in reach, by a look at the digits that they begin with."""
+    if not pattern.startswith("%Y"):
+        return False
+    years = texts.str.head(4)
+    least, most = years.min(), years.max()
+    first, last = _REACH_YEARS
+    return least is None or str(first) <= str(least) <= str(most) <= str(last)
+
+
+def _years(texts: pl.Series, pattern: str) -> pl.Series:
+    return texts.str.to_datetime(pattern, strict=False, time_unit="us").dt.year()
+
+
+def _has_zone(pattern: str) -> bool:
+    return pattern.endswith(_UTC) or re.search("%[#:]*[zZ]", pattern) is not None
 
 
 class _WholeDates(parserinfo):
@@ -235,15 +308,26 @@ _PARSER = parser(_WholeDates())
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _by_dateutil(texts: pl.Series, day_first: bool) -> pl.Series:
-    read = {text: _one_by_dateutil(text, day_first) for text in texts.drop_nulls().unique()}
-    return texts.replace_strict(read, default=None, return_dtype=pl.Int64)
+def _by_dateutil(texts: pl.Series, form: TimeFormat, later: bool) -> pl.Series:
+    read = {text: _one_by_dateutil(text, form.day_first) for text in texts.drop_nulls().unique()}
+    zoned = {text: _ns(time) for text, time in read.items() if time and time.tzinfo}
+    clocks = {text: _ns(time.replace(tzinfo=UTC)) for text, time in read.items() if time and not time.tzinfo}
+    times, shown = (texts.replace_strict(known, default=None, return_dtype=pl.Int64) for known in (zoned, clocks))
+    return pl.select(pl.coalesce(times, localised(shown, form.zone, later))).to_series()
 
 
-def _one_by_dateutil(text: str, day_first: bool) -> int | None:
+def _one_by_dateutil(text: str, day_first: bool) -> datetime | None:
+    time, (first, last) = _parsed(text, day_first), YEARS
+    return time if time and first <= time.year <= last else None
+
+
+def _parsed(text: str, day_first: bool) -> datetime | None:
+    """Without a zone where the text has none."""
     try:
-        time = _PARSER.parse(text, default=_EPOCH, dayfirst=day_first)
+        return _PARSER.parse(text, default=_EPOCH.replace(tzinfo=None), dayfirst=day_first)
     except (ValueError, OverflowError):
         return None
-    first, last = _YEARS
-    return (time - _EPOCH) // timedelta(microseconds=1) * 1000 if first <= time.year <= last else None
+
+
+def _ns(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(microseconds=1) * 1000

@@ -10,14 +10,15 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from analytics.offline.columns import RESULTS, Choice, distinct, listed
-from analytics.offline.rows import row_score
+from analytics.offline.episodes import Episodes
+from analytics.offline.rows import contributing, row_score
 from analytics.offline.score import ScoredRows, TableScorer, rounded, score_columns
 from analytics.offline.tables import open_table
 from analytics.offline.times import SAMPLE_ROWS
 from common.errors import BadInput
 
 PARQUET = (".parquet", ".pq")
-ROW_RESULTS = ("row_score", "row_alert")
+ROW_RESULTS = ("row_score", "row_alert", "row_alert_start", "row_columns")
 _LATE_SHARE_MAX = 0.3  # with more late rows it is probably not one series
 
 
@@ -68,13 +69,13 @@ class ScoredFiles:
         with open_table(path, self._rows_first) as table:
             scorer = TableScorer(table, self._choice)
             self._note_choices(scorer)
-            alerts = 0
+            alerts, of_rows = 0, Episodes() if self._choice.wide else None
             for part in scorer.scored():
                 alerts += int(np.logical_or.reduce([scores.alert for scores in part.scores.values()]).sum())
                 if table.share is not None:
                     self._progress(table.share())
                 rows = _typed(part, scorer) if table.text and not as_text else part.rows
-                frame = pl.concat([rows, *_results(part, self._choice.wide)], how="horizontal")
+                frame = pl.concat([rows, *_results(part, of_rows)], how="horizontal")
                 yield Piece(frame, table.separator, scorer.roles.decimal_comma)
             self.alerts += alerts
             self._note_counts(scorer, alerts)
@@ -94,30 +95,47 @@ class ScoredFiles:
         name, labels = scorer.table.name, scorer.roles.labels
         many = f", {len(scorer.series.names):,} series by {', '.join(labels)}" if labels else ""
         self._note(f"{name}: {scorer.rows:,} row{'' if scorer.rows == 1 else 's'}{many}: {alerts:,} alert")
-        if scorer.late:
-            what = "is not newer than one" if scorer.late == 1 else "are not newer than others"
-            several = scorer.late > _LATE_SHARE_MAX * scorer.rows
+        late, twice = scorer.order.late, scorer.order.twice
+        if scorer.table.left_out.rows:
+            self._note(f"{name}: {scorer.table.left_out.in_words()}")
+        if twice:
+            what = "has a time" if twice == 1 else "have times"
+            self._note(
+                f"{name}: {twice:,} of them {what} that clocks show twice, as they are put back: taken for the first, "
+                "or for the second where the first is not newer than the row before"
+            )
+        if late:
+            what = "is not newer than one" if late == 1 else "are not newer than others"
+            several = late > _LATE_SHARE_MAX * scorer.rows
             advice = ": sort them, or name the column that identifies series with --by" if several else ""
-            self._note(f"{name}: {scorer.late:,} of them {what} before, and were not learned from{advice}")
+            self._note(f"{name}: {late:,} of them {what} before, and were not learned from{advice}")
 
 
-def _results(part: ScoredRows, of_rows: bool) -> Iterator[pl.DataFrame]:
+def _results(part: ScoredRows, of_rows: Episodes | None) -> Iterator[pl.DataFrame]:
     """Of each value column its results: ``score``, or ``cpu_score`` when several are scored.
 
-    of_rows: of several, ``row_score`` and ``row_alert`` too. A name that the file has already gets a number:
-    ``score_2``.
+    of_rows: of several, ``ROW_RESULTS`` too. A name that the file has already gets a number: ``score_2``.
     """
     several = len(part.values) > 1
     wanted = [f"{value}_{name}" if several else name for value in part.values for name in RESULTS]
     names = iter(distinct([*part.rows.columns, *wanted, *ROW_RESULTS])[part.rows.width :])
     for value, numbers in part.values.items():
-        results = rounded(score_columns(part.scores[value], numbers))
+        results = rounded(score_columns(part.scores[value], part.starts[value], numbers))
         yield results.rename({name: next(names) for name in RESULTS})
-    if of_rows and several:
-        known = [np.where(np.isnan(part.values[name]), np.nan, each.score) for name, each in part.scores.items()]
-        score = row_score(np.array(known))
-        row = pl.DataFrame({"score": score, "alert": (score >= 1.0).astype(np.int8)})
-        yield rounded(row).rename({name: next(names) for name in row.columns})
+    if of_rows is not None and several:
+        row = rounded(_row_columns(part, of_rows))
+        yield row.rename({name: next(names) for name in row.columns})
+
+
+def _row_columns(part: ScoredRows, episodes: Episodes) -> pl.DataFrame:
+    """The columns of ``ROW_RESULTS``."""
+    known = np.array([np.where(np.isnan(part.values[name]), np.nan, each.score) for name, each in part.scores.items()])
+    score = row_score(known)
+    alert = score >= 1.0
+    columns = list(part.values)
+    named = [contributing(known[:, row], columns) if alert[row] else None for row in range(score.size)]
+    flags = {"alert": alert.astype(np.int8), "alert_start": episodes.starts(alert, part.series).astype(np.int8)}
+    return pl.DataFrame({"score": score, **flags, "columns": pl.Series(named, dtype=pl.String)})
 
 
 def _typed(part: ScoredRows, scorer: TableScorer) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
+from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, TimeZone, chosen_labels
 
 ALERTED = 3
 
@@ -26,18 +26,22 @@ def detect(
     wide: Annotated[bool, typer.Option("--wide", help="Score each numeric column.")] = False,
     one_series: OneSeries = False,
     time_format: TimeFormat = None,
+    timezone: TimeZone = "UTC",
     fail_on_alert: Annotated[bool, typer.Option("--fail-on-alert", help="Exit status 3 when a row alerts.")] = False,
 ) -> None:
     """Score each row of a series by what came before it.
 
-    The rows come back with score, alert, expected, lower, upper and reason; a score of 1 is the alert level.
-    Columns are found by their names and contents.
+    The rows come back with score, alert, alert_start, expected, lower, upper and reason; a score of 1 is the alert
+    level. Columns are found by their names and contents.
     """
+    from common.garbage import collect_less_often
+
+    collect_less_often()  # before what follows makes a hundred thousand objects that stay
     from analytics.offline.columns import Choice
     from fabricscope.commands.detect import score_files
 
     if wide and value:
         raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")
-    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format)
+    choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format, timezone)
     if score_files(files, output, choice) and fail_on_alert:
         raise typer.Exit(ALERTED)

@@ -61,6 +61,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "detect": (
         "fabricscope detect series.csv --output scored.csv",
+        "fabricscope detect rack.csv --timezone Europe/Berlin --wide --output scored.parquet",
         "fabricscope detect metrics.parquet --by host --by gpu --value temperature --fail-on-alert",
     ),
     "explain": ("fabricscope explain series.csv --from 2024-03-01 --to 2024-03-02 --output series.png",),

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, chosen_labels
+from fabricscope.arguments.options import By, OneSeries, TimeColumn, TimeFormat, TimeZone, chosen_labels
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +25,7 @@ def explain(
     by: By = None,
     one_series: OneSeries = False,
     time_format: TimeFormat = None,
+    timezone: TimeZone = "UTC",
 ) -> None:
     """Draw a series with its expected band, scores and alerts as a PNG of 1600 by 900 pixels.
 
@@ -33,7 +34,7 @@ def explain(
     from analytics.offline.columns import Choice
     from fabricscope.commands.explain import draw_file
 
-    choice = Choice(time, (value,) if value else (), chosen_labels(by, one_series), False, time_format)
+    choice = Choice(time, (value,) if value else (), chosen_labels(by, one_series), False, time_format, timezone)
     path = output or file.with_name(f"{file.name}.png")
     draw_file(file, path, choice, first, last, series)
     print(path)

@@ -20,6 +20,9 @@ TimeColumn = Annotated[str, typer.Option("--time", metavar="COLUMN", help="Colum
 TimeFormat = Annotated[
     str | None, typer.Option("--time-format", metavar="FORMAT", help="As in strptime, where 03/04/2024 is not clear.")
 ]
+TimeZone = Annotated[
+    str, typer.Option("--timezone", metavar="ZONE", help="Of times without a zone, such as Europe/Berlin.")
+]
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="COLUMN", help="Column that identifies a series; may come again.")
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import learning, moment, pooled
+from analytics.models.scoring import learning, moment, pooled, way_back
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
     DRIFT_UP,
@@ -172,6 +172,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
             now.has_season = now.season_proved = 0.0
         moment.look_back(core, season.slots, x, time_s, now)
         moment.measure(core, x, now, statistics)
+        way_back.measure(core, x, now, statistics)
         ready = count >= pace.warmup
         if count == pace.warmup and kinds.size:
             pooled.begin_tails(pools[kinds[i]], tails)

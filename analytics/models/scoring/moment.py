@@ -88,6 +88,16 @@ def drift_statistic(fast: float, slow: float) -> float:
 
 
 @compiled
+def noise_statistic(core: Core, jump: float, now: Moment) -> float:
+    """How much more variable the series has become, in standard deviations of that; fills in the next noise."""
+    noise = core.noise
+    if core.runs > 0.0:
+        noise += _NOISE_RATE * (min(abs(jump), _NOISE_Z_MAX) - noise)
+    now.next_noise = noise
+    return (noise - USUAL_NOISE) / ((noise + USUAL_NOISE) * 0.5 * _NOISE_SIGMA)
+
+
+@compiled
 def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) -> None:
     """The statistic of each expert, from the state before it learns this value."""
     floor, residuals = now.floor, core.residuals
@@ -108,11 +118,7 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
     bounded = min(max(z, -_Z_MAX), _Z_MAX)
     drift = now.next_drift = core.drift + _DRIFT_RATE * (bounded - core.drift)
     slow = now.next_drift_slow = core.drift_slow + _SLOW_RATE * (bounded - core.drift_slow)
-    noise = core.noise
-    if core.runs > 0.0:
-        noise += _NOISE_RATE * (min(abs(jump), _NOISE_Z_MAX) - noise)
-    now.next_noise = noise
-    noisier = (noise - USUAL_NOISE) / ((noise + USUAL_NOISE) * 0.5 * _NOISE_SIGMA)
+    noisier = noise_statistic(core, jump, now)
     lasting = phases.lasting(core.phase, now.z_period)
     statistics[LEVEL_UP], statistics[LEVEL_DOWN] = z, -z
     statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump

@@ -54,6 +54,9 @@ class SeriesScorer:
         self._series = 0
         self._core, self._tails, self._season = np.zeros(0, CORE), np.zeros(0, TAILS), np.zeros(0, SEASON)
         self._pools, self._moment = np.zeros((0, EXPERTS), POOL), np.zeros(1, MOMENT)
+        no_kind = np.zeros(0, np.int64)
+        self._one_row = Rows(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1), no_kind)
+        self._one_result = _score_columns(1)
 
     def score(
         self,
@@ -87,10 +90,23 @@ class SeriesScorer:
         if of_kinds.size and of_kinds.max() >= len(self._pools):
             self._pools = _grown(self._pools, int(of_kinds.max()) + 1)
         n = given.size
-        out = ScoreColumns(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.uint8))
-        state = SeriesArrays(self._core, self._tails, self._season, self._pools, self._moment)
-        kernel.score_rows(Rows(sids, times, given, of_kinds), state, self._pace, self._muted, bands, out)
+        out = _score_columns(n)
+        self._score_rows(Rows(sids, times, given, of_kinds), bands, out)
         return Scores(out.score, out.score >= 1.0, out.expected, out.lower, out.upper, out.reason)
+
+    def score_one(self, time_ns: int, value: float, series: int = 0) -> tuple[float, float, float, float, int]:
+        """Score, expected, lower, upper and reason of one row, as ``score`` gives them, without the cost of columns."""
+        if series >= self._series:
+            self._grow(series + 1)
+        row, out = self._one_row, self._one_result
+        row.sids[0], row.times_ns[0], row.values[0] = series, time_ns, value
+        self._score_rows(row, True, out)
+        bands = out.expected.item(), out.lower.item(), out.upper.item()
+        return out.score.item(), *bands, out.reason.item()
+
+    def _score_rows(self, rows: Rows, bands: bool, out: ScoreColumns) -> None:
+        state = SeriesArrays(self._core, self._tails, self._season, self._pools, self._moment)
+        kernel.score_rows(rows, state, self._pace, self._muted, bands, out)
 
     def _grow(self, series: int) -> None:
         self._series = max(self._series, series)
@@ -126,6 +142,10 @@ class SeriesScorer:
             raise BadInput(f"arrays of {[len(core), len(tails), len(season)]} series: expected one length", "schema")
         self._pools = pools
         self._core, self._tails, self._season, self._series = core, tails, season, len(core)
+
+
+def _score_columns(n: int) -> ScoreColumns:
+    return ScoreColumns(np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.uint8))
 
 
 def _plain(name: str, records: NDArray[Any]) -> NDArray[Any]:

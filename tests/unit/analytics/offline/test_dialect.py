@@ -27,6 +27,8 @@ from common.errors import BadInput
         (b"\xef\xbb\xbf# x\n\r\na,b\n1,2\n", Dialect(",", ("a", "b"), 13, 3)),
         (b"sep=|\na|b\n1,5|2\n", Dialect("|", ("a", "b"), 10, 2)),
         (b"Report of May\n\na,b\n1,2\n", Dialect(",", ("a", "b"), 19, 3)),
+        (b"a;b\n1,5;2\n1;2;3\n2,5;4\n", Dialect(";", ("a", "b"), 4, 1)),  # one row is too wide
+        (b"at,b\n1 2,3\n1 2,3,4\n1 2\n1 2,3\n", Dialect(",", ("at", "b"), 5, 1)),
     ],
 )
 def test_what_is_found(block, expected):

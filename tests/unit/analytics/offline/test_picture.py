@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from analytics.offline.columns import Choice
+from analytics.offline.episodes import Episodes
 from analytics.offline.explain import Window, episodes, moment, series_window
 from analytics.offline.picture import broken_at_gaps, draw, line, per_pixel
 from common.errors import BadInput
@@ -46,7 +47,8 @@ def test_alerts_that_are_near_are_one_episode():
     alert = np.zeros(100, np.int8)
     alert[[10, 12, 60]] = 1
     reasons = pl.Series(["level"] * 100)
-    rows = drawn_rows(np.zeros(100)).with_columns(pl.Series("alert", alert), reasons.alias("reason"))
+    start = pl.Series("alert_start", Episodes().starts(alert.astype(bool), np.zeros(100, np.int64)))
+    rows = drawn_rows(np.zeros(100)).with_columns(pl.Series("alert", alert), start, reasons.alias("reason"))
     assert [(episode.first_ns // SECOND, episode.rows) for episode in episodes(rows)] == [(10, 2), (60, 1)]
 
 
@@ -61,7 +63,7 @@ def file(tmp_path):
 
 
 def test_the_series_that_scored_highest_is_drawn(file, tmp_path):
-    window = series_window(str(file), Choice(), Window(), "")
+    window = series_window(str(file), Choice(), Window(), "", print)
     assert (window.name, window.column, window.rows.height) == ("host=b", "value", 600)
     draw(window, "f.csv", tmp_path / "f.png")
     picture = (tmp_path / "f.png").read_bytes()
@@ -72,15 +74,30 @@ def test_the_series_that_scored_highest_is_drawn(file, tmp_path):
 @pytest.mark.parametrize("labels", ["a", "host=a"])
 def test_a_series_and_a_window_may_be_chosen(file, labels):
     within = Window(moment("2024-01-01 00:01"), moment("1704067290"))
-    window = series_window(str(file), Choice(), within, labels)
+    window = series_window(str(file), Choice(), within, labels, print)
     assert (window.name, window.rows.height) == ("host=a", 31)
     assert window.rows["expected"].null_count() == 0  # what came before the window was learned
 
 
 def test_a_choice_that_leaves_nothing(file):
     with pytest.raises(BadInput, match="fits 0 series: expected one of host=a; host=b"):
-        series_window(str(file), Choice(), Window(), "c")
+        series_window(str(file), Choice(), Window(), "c", print)
     with pytest.raises(BadInput, match="2024-01-01 00:00:00 to 2024-01-01 00:09:59 UTC"):
-        series_window(str(file), Choice(), Window(first_ns=moment("2025-01-01")), "")
+        series_window(str(file), Choice(), Window(first_ns=moment("2025-01-01")), "", print)
     with pytest.raises(BadInput, match="expected a time"):
         moment("yesterday")
+
+
+def test_a_damaged_row_is_named(file):
+    file.write_text(file.read_text() + "1704067800,a,1,2\n")
+    notes: list[str] = []
+    series_window(str(file), Choice(), Window(), "a", notes.append)
+    assert notes == [f"{file}: 1 row left out: line 1202 has 4 columns: expected 3, as in 'time,host,value'"]
+
+
+def test_a_typed_time_is_of_the_zone_and_in_reach():
+    assert moment("2026-07-01 02:00", "Europe/Berlin") == moment("2026-07-01")
+    with pytest.raises(BadInput, match="'99999999999': expected a time from 1678-01-01 to 2261-12-31"):
+        moment("99999999999")
+    with pytest.raises(BadInput, match="'2026-03-29 02:30': expected a time that clocks in Europe/Berlin show"):
+        moment("2026-03-29 02:30", "Europe/Berlin")

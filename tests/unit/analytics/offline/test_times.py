@@ -1,11 +1,22 @@
 """Times in the formats that people have."""
 
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import polars as pl
 import pytest
 
-from analytics.offline.times import are_clocks, are_days, in_words, is_text_of_times, time_format, to_ns
+from analytics.offline.times import (
+    TimeFormat,
+    are_clocks,
+    are_days,
+    expected,
+    in_words,
+    is_text_of_times,
+    time_format,
+    to_ns,
+)
 from common.errors import BadInput
 
 NOON = 1_704_110_400  # 2024-01-01 12:00:00 UTC
@@ -228,6 +239,91 @@ def test_text_that_only_a_time_can_be(text, is_time):
 
 def test_a_time_in_words_is_in_utc():
     assert in_words(NOON * 10**9 + 999) == "2024-01-01 12:00:00"
+
+
+@pytest.mark.parametrize(
+    ("text", "in_utc"),
+    [
+        ("2026-01-01 00:00 Europe/Berlin", "2025-12-31 23:00:00"),
+        ("2026-07-01T00:00:00 Asia/Kolkata", "2026-06-30 18:30:00"),
+        ("2026-07-01T00:00+02:00[Europe/Berlin]", "2026-06-30 22:00:00"),
+        ("2026-07-01T00:00:00.5Z[Etc/UTC]", "2026-07-01 00:00:00"),
+        ("01.07.2026 00:00 America/Argentina/Buenos_Aires", "2026-07-01 03:00:00"),
+        ("Jul 1 2026 at 1:00 Europe/Berlin", "2026-06-30 23:00:00"),
+    ],
+)
+def test_a_text_may_name_its_zone(text, in_utc):
+    (time_ns,) = read(text, lenient=True)
+    assert in_words(time_ns) == in_utc
+
+
+def test_each_row_may_name_another_zone():
+    hours = [f"2026-01-01 12:00 {zone}" for zone in ("Europe/Berlin", "Asia/Tokyo", "Europe/Berlln", "Europe/Berlin")]
+    times = read(*hours)
+    assert [time and in_words(time)[11:16] for time in times] == ["11:00", "03:00", None, "11:00"]
+
+
+def zoned(*values: object, zone: str = "Europe/Berlin", lenient: bool = False) -> tuple[pl.Series, TimeFormat]:
+    column = pl.Series(values)
+    form = time_format(column, lenient=lenient)
+    assert form is not None
+    return column, replace(form, zone=zone)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("2026-07-01 02:00", "01.07.2026 02:00:00", "2026-07-01 00:00+00:00", "2026-06-30T20:00:00-04:00"),
+        *("2026-07-01T00:00Z", "Jul 1 2026 at 2:00", "Wed Jul 1 00:00:00 UTC 2026", "2026-06-30 19:00 America/Chicago"),
+        *(1_782_864_000, "1782864000.0", datetime(2026, 7, 1, 2), datetime(2026, 7, 1, tzinfo=UTC)),  # noqa: DTZ001
+    ],
+)
+def test_the_zone_is_of_times_that_have_none(value):
+    column, form = zoned(value, lenient=True)
+    assert to_ns(column, form).to_list() == to_ns(column, form, later=True).to_list() == read("2026-07-01")
+
+
+def test_a_date_is_the_midnight_of_the_zone():
+    assert [in_words(time) for time in to_ns(*zoned(date(2026, 7, 1)))] == ["2026-06-30 22:00:00"]
+
+
+def test_what_clocks_show_twice_and_what_they_skip():
+    column, form = zoned("2026-10-25 01:59", "2026-10-25 02:30", "2026-10-25 03:00", "2026-03-29 02:30")
+    first, second = to_ns(column, form).to_list(), to_ns(column, form, later=True).to_list()
+    assert [in_words(time)[11:16] for time in first[:3]] == ["23:59", "00:30", "02:00"]
+    assert [b - a for a, b in zip(first[:3], second[:3], strict=True)] == [0, 3600 * 10**9, 0]
+    assert first[3] is second[3] is None
+    words = "a time that clocks in Europe/Berlin show: they are put forward past this one"
+    assert expected(column[3:], form) == words
+    named, form = zoned("2026-03-29 01:30 Europe/Berlin", "2026-03-29 02:30 Europe/Berlin", zone="UTC")
+    assert expected(named[1:], form) == words
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ("2024-01-01", "2024-01-02", "2024-01-03", "2300-01-01", "1600-01-01", "9999-12-31"),
+        ("31.01.2024", "30.01.2024", "01.01.2300"),
+        (date(2024, 1, 1), date(9999, 12, 31)),
+        (datetime(2024, 1, 1), datetime(1, 1, 1)),  # noqa: DTZ001
+        (float(NOON), float(NOON), 1e11),
+        ("2024-01-01 Europe/Berlin", "2024-01-02 Europe/Berlin", "9999-12-31 Europe/Berlin"),
+    ],
+)
+def test_a_time_that_nanoseconds_do_not_reach_is_null_and_not_another_one(values):
+    column, form = zoned(*values, zone="UTC")
+    times = to_ns(column, form)
+    known = len(values) - times.null_count()
+    assert times.is_null().to_list() == [False] * known + [True] * times.null_count()
+    assert known < len(values)
+    assert {expected(column[row : row + 1], form) for row in range(known, len(values))} == {
+        "a time from 1678-01-01 to 2261-12-31"
+    }
+
+
+def test_what_is_no_time_is_expected_to_be_one():
+    column, form = zoned("2024-01-01", "2024-01-02", "soon")
+    assert expected(column[2:], form) == "%Y-%m-%d"
 
 
 def test_a_number_out_of_reach_is_null():

@@ -39,7 +39,7 @@ def file(tmp_path):
     return write
 
 
-SCORED = ["score", "alert", "expected", "lower", "upper", "reason"]
+SCORED = ["score", "alert", "alert_start", "expected", "lower", "upper", "reason"]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_file_without_a_header_gets_one(file):
 @pytest.mark.parametrize("gap", ["", "NaN", "null", "n/a", "broken", "inf", "-"])
 def test_what_is_no_number_is_missing(file, gap):
     out = rows_of(detect(file(f"time,value\n2024-01-01,1\n2024-01-02,{gap}\n")))
-    assert out[2] == ["2024-01-02", gap, "0.0", "0", "", "", "", "missing"]
+    assert out[2] == ["2024-01-02", gap, "0.0", "0", "0", "", "", "", "missing"]
 
 
 def test_parquet_of_texts_stays_so(tmp_path):
@@ -119,9 +119,17 @@ def test_lines_before_the_header_are_passed_over(file):
         (gzip.compress(b"time,value\n" * 99, mtime=0)[:-9], "a gzip file that ends too soon"),
         ("time,value\n2024-01-01,1\nhello,2\n", "line 3 has the time 'hello': expected %Y-%m-%d"),
         ("time,value\n2024-01-01,1\n\n2024-01-02,1\n,2\n", "line 5 has no time: expected %Y-%m-%d"),
-        ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2"),
+        ("time,value\n2024-01-01,1,5\n2024-01-02,1,5\n2024-01-03,1\n", "line 2 has 3 columns: expected 2"),
+        (
+            "time,value\n2024-01-01,1\n9999-12-31,2\n",
+            "line 3 has the time '9999-12-31': expected a time from 1678",
+        ),
+        (
+            "time,value\n9999-12-31,1\n2024-01-01,2\n",
+            "line 2 has the time '9999-12-31': expected a time from 1800",
+        ),
+        ("time,value\n2300-01-01,1\n", "'time' holds '2300-01-01': expected times of the years 1800 to 2199"),
         ('time,"va\nlue"\n2024-01-01,"1\n"\n\nhello,2\n', "line 6 has the time 'hello'"),
-        ('time,"va\nlue"\n2024-01-01,"1\n"\n\n2024-01-02,2,5\n', "line 6 has 3 columns"),
         ("time,host\n2024-01-01,a\n", "no column of numbers among 'time', 'host'"),
         ("time,b\nx,1\n", "'time' holds 'x': expected times"),
         ("time,value\n03/04/2024,1\n03/04/2024,1\n", "is 03/04/2024 of the form"),
@@ -135,6 +143,112 @@ def test_what_cannot_be_read_is_named(file, content, message):
         detect(path)
     assert str(error.value).startswith(f"{path}: ")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "times"),
+    [
+        ("time,value\n2024-01-01,1\n2024-01-02,1,5\n", "line 3 has 3 columns: expected 2, as in 'time,value'", [1]),
+        ('time,"va\nlue"\n2024-01-01,"1\n"\n\n2024-01-02,2,5\n', "line 6 has 3 columns", [1]),
+        ("time,value\r\n2024-01-01,1\r\n2024-01-02,1,5\r\n2024-01-03,4\r\n", "line 3 has 3 columns", [1, 3]),
+        ('time,value\n2024-01-01,1\n2024-01-02,1,"a\nb"\n2024-01-03,4\n', "line 4 has 3 columns", [1, 3]),
+        ("time value\n2024-01-01 1\n2024-01-02 1 5\n2024-01-03 1\n", "line 3 has 3 columns", [1, 3]),
+        ("time,value\n2024-01-01,1\n2024-0", "line 3 ends within its time", [1]),
+        ("date,clock,y\n2024-01-01,00:00,1\n2024-01-02,0", "line 3 ends within its time", [1]),
+        ('time,value,note\n2024-01-01,1,a\n2024-01-02,1,"b', "line 3 ends inside a quote", [1]),
+        ('time,value,note\n2024-01-01,1,ü\n2024-01-02,1,"ü'.encode()[:-1], "line 3 ends inside a quote", [1]),
+    ],
+)
+def test_a_damaged_row_costs_that_row_alone(file, content, line, times):
+    notes: list[str] = []
+    rows = rows_of(detect(file(content), notes=notes).replace(" ", ","))[1:]
+    assert [row[0] for row in rows] == [f"2024-01-0{day}" for day in times]
+    assert any(f"f.csv: 1 row left out: {line}" in note for note in notes)
+
+
+def test_many_damaged_rows_are_counted_and_the_first_is_named(file):
+    rows = [f"2024-01-01 00:{row // 60:02}:{row % 60:02},1{',2' if row in (7, 50, 90) else ''}" for row in range(100)]
+    notes: list[str] = []
+    out = rows_of(detect(file("\n".join(["time,value", *rows])), notes=notes))
+    assert len(out) == 98
+    assert "f.csv: 3 rows left out, first: line 9 has 3 columns: expected 2, as in 'time,value'" in notes[-1]
+
+
+def test_a_line_after_a_damaged_one_keeps_its_number(file):
+    with pytest.raises(BadInput, match="line 4 has the time 'soon'"):
+        detect(file("time,value\n2024-01-01,1\n2024-01-02,1,5\nsoon,1\n2024-01-03,1\n"))
+
+
+def test_a_last_line_without_its_end_is_a_row(file):
+    path, notes = file("time,value\n2024-01-01,1\n2024-01-02,2"), []
+    assert len(rows_of(detect(path, notes=notes))) == 3
+    assert not any("left out" in note for note in notes)
+
+
+def test_a_character_that_is_cut_off_does_not_change_how_the_others_are_read(file):
+    content = "time,value,place\n2024-01-01,1,Köln\n2024-01-02,2,Kö".encode()[:-1]
+    assert [row[2] for row in rows_of(detect(file(content)))] == ["place", "Köln", "K"]
+
+
+def test_times_of_a_zone(file):
+    path = file("time,value\n2026-01-01 00:00 Europe/Berlin,1\n2026-07-01 00:00 Europe/Berlin,2\n")
+    out = path.with_name("out.parquet")
+    write(ScoredFiles(Choice(), print, print).pieces([str(path)], as_text=False), out)
+    named = pl.read_parquet(out)["time"]
+    assert named.dt.to_string("%Y-%m-%d %H:%M").to_list() == ["2025-12-31 23:00", "2026-06-30 22:00"]
+    path.write_text(path.read_text().replace(" Europe/Berlin", ""))
+    write(ScoredFiles(Choice(zone="Europe/Berlin"), print, print).pieces([str(path)], as_text=False), out)
+    assert pl.read_parquet(out)["time"].equals(named)
+
+
+def test_an_hour_that_clocks_show_twice_is_two_hours_of_each_series(file):
+    clocks = [f"2026-10-25 0{hour}:{minute}0" for hour in (1, 2, 2, 3) for minute in (0, 3)]
+    path = file("time,host,value\n" + "".join(f"{clock},{host},1\n" for clock in clocks for host in "ab"))
+    notes: list[str] = []
+    out = path.with_name("out.parquet")
+    write(ScoredFiles(Choice(zone="Europe/Berlin"), notes.append, print).pieces([str(path)], as_text=False), out)
+    minutes = pl.read_parquet(out).filter(pl.col("host") == "b")["time"].diff().drop_nulls().dt.total_minutes()
+    assert minutes.to_list() == [30] * 7
+    assert "8 of them have times that clocks show twice" in notes[-1]
+
+
+def test_a_time_that_clocks_skip_is_named(file):
+    path = file("time,value\n2026-03-29 01:59,1\n2026-03-29 02:30,1\n")
+    with pytest.raises(BadInput, match="line 3 has the time '2026-03-29 02:30': expected a time that clocks in E"):
+        detect(path, choice=Choice(zone="Europe/Berlin"))
+
+
+def test_a_zone_that_there_is_not(file):
+    with pytest.raises(BadInput, match="'Europe/Berlln': expected a time zone such as Europe/Berlin"):
+        detect(file("time,value\n2026-03-29,1\n"), choice=Choice(zone="Europe/Berlln"))
+
+
+@pytest.mark.parametrize("gap", ["NaN", "nan", "inf"])
+def test_a_column_of_nan_is_a_column(file, gap):
+    path = file("time,cpu,mem\n" + "".join(f"2024-01-0{day},{gap},{day % 3}\n" for day in range(1, 6)))
+    wide = rows_of(detect(path, choice=Choice(wide=True)))
+    assert wide[0][3:10] == [f"cpu_{name}" for name in SCORED]
+    assert {row[wide[0].index("cpu_reason")] for row in wide[1:]} == {"missing"}
+    notes: list[str] = []
+    detect(path, notes=notes)
+    assert "scored 'mem'; others are numeric too: 'cpu'" in notes[0]
+
+
+@pytest.mark.parametrize("gap", ["NaN", ""])
+def test_a_column_without_any_number_is_scored_where_there_is_no_other(file, gap):
+    out = rows_of(detect(file(f"time,cpu\n2024-01-01,{gap}\n2024-01-02,{gap}\n")))
+    assert [row[-1] for row in out] == ["reason", "missing", "missing"]
+
+
+def test_the_first_alert_of_an_episode_is_its_start(file):
+    values = np.random.default_rng(1).normal(100, 1, 600)
+    values[[400, 403, 500]] += 60
+    path = file("time,value\n" + "".join(f"{1_700_000_000 + 60 * at},{value}\n" for at, value in enumerate(values)))
+    found = pl.read_csv(io.StringIO(detect(path)))
+    alerts = found.with_row_index().filter(pl.col("alert") == 1)
+    assert alerts["index"].to_list() == [400, 403, 500]
+    assert alerts["alert_start"].to_list() == [1, 0, 1]
+    assert found["alert_start"].sum() == 2
 
 
 def test_a_column_that_is_not_there(file):
@@ -158,14 +272,14 @@ def test_which_columns_are_scored(file):
     assert "scored 'cpu'; others are numeric too: 'mem'" in notes[0]
     wide = rows_of(detect(path, choice=Choice(wide=True)))[0]
     of_columns = [f"{column}_{name}" for column in ("cpu", "mem") for name in SCORED]
-    assert wide[4:] == [*of_columns, "row_score", "row_alert"]
+    assert wide[4:] == [*of_columns, "row_score", "row_alert", "row_alert_start", "row_columns"]
     assert rows_of(detect(path, choice=Choice(values=("cpu", "mem"))))[0][4:] == of_columns
 
 
 def test_a_wide_row_has_a_score_of_all_its_columns(file):
     values = np.random.default_rng(1).normal(100, 1, (600, 3))
     values[400] += [9, 0, 0]  # one column is off
-    values[500] += [9, 9, 9]  # all are
+    values[500] += [9, 9, 30]  # all are
     values[550, 2] = np.nan
     lines = [f"{1_700_000_000 + 60 * at},{a},{b},{c}" for at, (a, b, c) in enumerate(values)]
     text = detect(file("time,a,b,c,row_alert\n" + "".join(line + ",x\n" for line in lines)), choice=Choice(wide=True))
@@ -174,6 +288,9 @@ def test_a_wide_row_has_a_score_of_all_its_columns(file):
     assert found["a_alert"][400] == 1
     assert found["row_score"][400] < 1
     assert found["row_score"].null_count() == 0
+    assert found["row_alert_start"].arg_max() == 500
+    assert found["row_columns"][500].split(", ")[0] == "c"
+    assert found["row_columns"].drop_nulls().len() == 1
 
 
 def test_several_files_have_a_column_that_says_which(file):

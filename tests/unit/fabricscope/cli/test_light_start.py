@@ -103,6 +103,15 @@ def test_the_help_of_a_command_loads_nothing_of_its_work(command):
     assert heavy(loaded(COMMAND, *command.split(), "--help")) == set()
 
 
+def test_detect_loads_what_it_scores_with_and_nothing_else_that_takes_long(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("time,value\n2024-01-01,1\n2024-01-02,2\n")
+    modules = loaded(COMMAND, "detect", path, "--output", tmp_path / "scored.csv")
+    assert heavy(modules) - {"scipy"} == {"numba", "polars", "numpy"}
+    # numba looks for scipy, for its linear algebra, and for cffi, which take an eighth of the time.
+    assert {"scipy.linalg", "cffi", "structlog", "stamina", "analytics.detectors"} & set(modules) == set()
+
+
 def test_checking_the_boards_loads_the_libraries_of_boards_alone():
     assert heavy(loaded(COMMAND, "check", "dashboards")) == {"grafanalib"}
 

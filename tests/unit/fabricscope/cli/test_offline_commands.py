@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 COMMAND = [sys.executable, "-m", "fabricscope"]
-HEADER = "timestamp,value,score,alert,expected,lower,upper,reason"
+HEADER = "timestamp,value,score,alert,alert_start,expected,lower,upper,reason"
 
 
 def fabricscope(*arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
@@ -84,6 +84,18 @@ def test_options_that_contradict_are_refused(series, options):
     assert options[0].encode() in answer.stderr
 
 
+def test_times_without_a_zone_are_of_the_one_that_is_named(tmp_path):
+    path, out = tmp_path / "f.csv", tmp_path / "out.parquet"
+    path.write_text("time,value\n2026-07-01 02:00,1\n2026-07-01 03:00,2\n2026-07-01 04")
+    answer = fabricscope("detect", str(path), "--timezone", "Europe/Berlin", "-o", str(out))
+    assert answer.returncode == 0
+    assert pl.read_parquet(out)["time"].dt.hour().to_list() == [0, 1]
+    assert answer.stderr.decode().splitlines()[-1] == f"{path}: 1 row left out: line 4 ends within its time"
+    refused = fabricscope("detect", str(path), "--timezone", "Berlin")
+    assert refused.returncode == 1
+    assert b"'Berlin': expected a time zone such as Europe/Berlin" in refused.stderr
+
+
 def test_a_full_disk_is_reported(series):
     with open("/dev/full", "wb") as full:
         command = [*COMMAND, "detect", str(series)]
@@ -113,4 +125,4 @@ print(Detector().score([1, 2], [3.0, 4.0])["reason"].to_list())
 def test_the_example_of_the_detector_runs():
     code = "import doctest; from analytics.offline import api; print(doctest.testmod(api))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
-    assert answer.stdout.startswith("TestResults(failed=0, attempted=4")
+    assert answer.stdout.startswith("TestResults(failed=0, attempted=6")

@@ -83,6 +83,34 @@ def test_an_equal_spike_alerts_again() -> None:
     assert scored(values).alert[[600, 900, 1200]].all()
 
 
+def walk(seed: int, noise: float = 0.0, step: float = 1.0) -> Floats:
+    rng = np.random.default_rng(seed)
+    return np.cumsum(rng.normal(0, step, 3000)) + rng.normal(0, noise, 3000)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+@pytest.mark.parametrize("height", [25, -60])
+def test_the_value_after_a_spike_is_the_way_back_and_no_second_anomaly(height: float, noise: float) -> None:
+    """Of walks, which are forecast by their last value: each spike was one jump there and one back."""
+    found = []
+    for seed in range(12):
+        values = walk(seed, noise)
+        values[2500] += height
+        found.append(scored(values).alert[2500:2506])
+    alerts = np.array(found).sum(axis=0)
+    assert alerts[0] >= 11
+    assert alerts[1:].sum() <= 1
+
+
+def test_a_jump_to_the_other_side_is_no_way_back() -> None:
+    found = []
+    for seed in range(12):
+        values = walk(seed)
+        values[2500:2502] += 60, -60
+        found.append(scored(values).alert[2500:2502])
+    assert np.array(found).sum(axis=0).min() >= 11
+
+
 def test_spikes_that_repeat_stop_alerting() -> None:
     values = normal(4000)
     values[50::100] += 60
