@@ -16,7 +16,7 @@ from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
-from telemetry.kinds import incident_kinds
+from telemetry.kinds import IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectRef
 
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
@@ -71,8 +71,10 @@ class _Nearby:
     def best(self, finding: Finding, holder: Key | None) -> int | None:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
-        there."""
+        there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
+        just then."""
         nearest: int | None = None
+        late = False
         holding = self._with_key.get(holder, [])
         shown = self._view.index.shown[finding.id]
         for near, names in self._places[finding.id]:
@@ -82,11 +84,28 @@ class _Nearby:
                     return at
             if nearest is None:
                 nearest = self._strongest(near, found, finding)
-                if nearest is not None and (
-                    holder is None or incident_kinds()[self._claims[nearest].cause.kind].pages_without_waiting
-                ):
-                    return nearest
+                late = nearest is not None and near is Near.CERTAIN_JOB and self._is_late(nearest, finding)
+            elif late:
+                nearest, late = self._began_with(near, found, finding, nearest), False
+            if nearest is not None and not late and (holder is None or self._row(nearest).pages_without_waiting):
+                return nearest
         return nearest
+
+    def _began_with(self, near: Near, found: Sequence[Sequence[int]], finding: Finding, nearer: int) -> int:
+        """The claim this ``near`` that began when a job began to wait and is no ordinary pressure, else the nearer one,
+        which began long before."""
+        at = self._strongest(near, found, finding)
+        if at is None or self._is_late(at, finding):
+            return nearer
+        row = self._row(at)
+        return at if row.pages_without_waiting or not row.disturbs_fabric else nearer
+
+    def _is_late(self, at: int, finding: Finding) -> bool:
+        """Whether a job began to wait at another time than a claim's own evidence did."""
+        return finding.kind in JOB_WAITS and not self._timely(at, finding)
+
+    def _row(self, at: int) -> IncidentMeaning:
+        return incident_kinds()[self._claims[at].cause.kind]
 
     def _reached(self, left: Sequence[Finding]) -> dict[tuple[Near, Place], list[int]]:
         asked: defaultdict[Near, set[Place]] = defaultdict(set)

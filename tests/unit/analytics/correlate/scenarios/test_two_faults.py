@@ -73,6 +73,14 @@ def test_a_clock_that_falls_beside_a_throttled_gpu_of_the_job_has_its_own_reason
     assert run.roots == roots
 
 
+@pytest.mark.parametrize("later_s", [20, 60, 600])
+def test_a_straggler_that_shows_a_fault_later_stays_one_incident(later_s: int, cluster: Fabric, run: Run) -> None:
+    run.tick(straggler(cluster, 1, CLOCK, 4.0), cluster.find(K.JOB_SLOWED, "job:1", 2), ticks=later_s // 5)
+    run.tick(cluster.find(K.GPU_XID, cluster.gpu(1, 1), later_s), ticks=6)
+    assert run.roots == ["gpu_fault node1/GPU-0001-1"]
+    assert run.pages == ["straggler node1/GPU-0001-1"]
+
+
 def test_two_slow_gpus_of_one_host_are_one_incident(cluster: Fabric, run: Run) -> None:
     found = [replace(cluster.find(K.STRAGGLER, cluster.gpu(1, n)), evidence=CLOCK) for n in (1, 2)]
     run.tick(*found, ticks=6)
@@ -129,6 +137,23 @@ def test_a_job_that_slows_down_belongs_to_what_began_with_it(cluster: Fabric, ru
     (old,) = [one for one in run.incidents.values() if one.root == cluster.gpu(1, 1)]
     (new,) = [one for one in run.incidents.values() if one.root == cluster.gpu(3, 1)]
     assert [len(old.findings), len(new.findings)] == [1, 2]
+
+
+@pytest.mark.parametrize(("slow_s", "throttled_s"), [(600, 0), (0, 600)])
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED])
+def test_a_job_that_slows_down_waits_for_what_began_then_though_a_gpu_of_it_was_throttled(
+    slow_s: int, throttled_s: int, waits: K, cluster: Fabric, run: Run
+) -> None:
+    """It depends on its GPU and may depend on the storage: which of them began with its wait says more."""
+    storage = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", slow_s, score=5)
+    throttled = cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1), throttled_s)
+    first, second = sorted([storage, throttled], key=lambda finding: finding.onset_ns)
+    run.tick(first, ticks=120)
+    waiting = cluster.find(waits, "job:1", 605)
+    run.tick(second, waiting, ticks=4)
+    (owner,) = [one for one in run.incidents.values() if waiting.id in one.findings]
+    assert second.id in owner.findings
+    assert len(run.roots) == 2
 
 
 @pytest.mark.parametrize(
