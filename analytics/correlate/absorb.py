@@ -10,6 +10,7 @@ from analytics.correlate.cause import JOB_WAITS, Key
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.pace import loses_more
 from analytics.correlate.pressure import explains_wait
 from analytics.correlate.sessions import other_ends
 from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
@@ -72,13 +73,22 @@ class _Nearby:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
         there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
-        just then."""
+        just then. What cannot cost a job so much comes last."""
+        waits = finding.kind in JOB_WAITS
+        small = {at for at, claim in enumerate(self._claims) if waits and loses_more(self._view, claim, finding)}
+        best = self._nearest(finding, holder, small)
+        return self._nearest(finding, holder, frozenset()) if best is None and small else best
+
+    def _nearest(self, finding: Finding, holder: Key | None, small: Set[int]) -> int | None:
+        """Of the claims that are not too ``small``."""
         nearest: int | None = None
         late = False
         holding = self._with_key.get(holder, [])
         shown = self._view.index.shown[finding.id]
         for near, names in self._places[finding.id]:
             found = [claims for name in names if (claims := self._predict(near, name, shown))]
+            if small:
+                found = [[at for at in claims if at not in small] for claims in found]
             for at in holding:
                 if any(_is_among(each, at) for each in found) and self._explains(at, near, finding, held=True):
                     return at

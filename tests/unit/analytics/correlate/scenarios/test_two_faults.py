@@ -54,6 +54,32 @@ def test_pressure_from_before_a_clock_fell_is_not_why_the_job_waits(
 
 
 @pytest.mark.parametrize(
+    ("left", "owner"),
+    [
+        (0.6, "straggler"),  # its clock has lost 37 %
+        (0.2, "incast"),
+    ],
+)
+def test_a_job_that_loses_more_than_a_slow_clock_takes_waits_for_what_else_began(
+    left: float, owner: str, cluster: Fabric, run: Run
+) -> None:
+    """Members in lockstep go on at the pace of the slowest one, and no slower."""
+    run.tick(straggler(cluster, 1, CLOCK, 4.0), slowed(cluster, 0.65), ticks=4)
+    kinds = (K.QUEUE_CONGESTED, K.ECN_MARKING)
+    run.tick(*(cluster.find(kind, cluster.facing(2, 4), 20.0) for kind in kinds), ticks=2)
+    run.tick(slowed(cluster, left), ticks=6)
+    assert run.roots == ["incast leaf2/Ethernet12", "straggler node1/GPU-0001-1"]
+    (found,) = [one for one in run.incidents.values() if "job_slowed@job:1" in one.findings]
+    assert found.kind == owner
+    assert len(run.pages) == (2 if owner == "incast" else 1)
+
+
+def slowed(cluster: Fabric, left: float) -> Finding:
+    """Job 1 does this share of its work."""
+    return replace(cluster.find(K.JOB_SLOWED, "job:1", 2), evidence=(Evidence("work", left, 1.0, "ratio"),))
+
+
+@pytest.mark.parametrize(
     ("second", "node", "roots"),
     [
         # Its peers wait for the throttled GPU: that lowers the clock of none of them.
