@@ -17,6 +17,7 @@ from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
+from telemetry.incidents import IncidentKind
 from telemetry.kinds import IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectRef
 
@@ -65,6 +66,7 @@ class _Nearby:
         self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
         self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
+        self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
@@ -74,8 +76,8 @@ class _Nearby:
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
         there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
         just then. What cannot cost a job so much comes last."""
-        waits = finding.kind in JOB_WAITS
-        small = {at for at, claim in enumerate(self._claims) if waits and loses_more(self._view, claim, finding)}
+        slow = self._slow if finding.kind in JOB_WAITS else ()
+        small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
         best = self._nearest(finding, holder, small)
         return self._nearest(finding, holder, frozenset()) if best is None and small else best
 

@@ -4,18 +4,16 @@ from analytics.correlate.claim import Claim
 from analytics.correlate.cost import lost_share
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
-from telemetry.incidents import IncidentKind
 
 _CLOCK = "gpu_sm_clock_hertz"
 _SLACK = 0.75  # of that pace, which work is counted at that is averaged over bins (assumption)
 
 
 def loses_more(view: CorrelationView, claim: Claim, waits: Finding) -> bool:
-    """Whether a job loses more than a straggler takes whose clock is all that shows. waits: shows that it waits."""
-    if claim.cause.kind is not IncidentKind.STRAGGLER or not claim.primary:
-        return False
-    clocks = [_clock_left(view.by_id[found]) for found in claim.primary]
-    return 1.0 - lost_share(waits) < _SLACK * min(clocks)
+    """Whether a job loses more than a straggler takes whose clock is all that shows. claim: of the straggler. waits:
+    shows that the job waits."""
+    left = min([_clock_left(view.by_id[found]) for found in claim.primary], default=0.0)
+    return 1.0 - lost_share(waits) < _SLACK * left
 
 
 def _clock_left(straggler: Finding) -> float:

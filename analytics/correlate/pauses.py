@@ -9,8 +9,8 @@ cannot send. The walk ends where nothing pauses further (direction as in IEEE 80
 - nowhere: the pauses form a cycle.
 
 A port that stands still waits for ports that stand still, where there are any: what sends now and then would let it go
-on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock. Of a port that has nothing to send
-nobody can see that it stands still. Where it is the only one of its device that may be paused all the time, it does.
+on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock. Of a port that has nothing to
+send nobody can see that it stands still. Where it is the only one of its device that may be paused all the time, it does.
 """
 
 import re
@@ -141,7 +141,7 @@ class _Sides:
 
 
 def _share_at_most(pause: Finding) -> float:
-    """The share of time that a pause took, or can have taken where frames alone are counted; 1 where nothing says so."""
+    """The share of time that a pause took, or can have taken where frames alone are counted; 1 where it is not known."""
     return max((each.value for each in pause.evidence if each.unit.startswith("ratio")), default=1.0)
 
 
@@ -193,7 +193,9 @@ def _towards(
     onward = _onward(key, by_device, sides)
     if port in standing:
         onward = (
-            [other for other in onward if other[0] in standing] or [other for other in onward if other in always] or onward
+            [other for other in onward if other[0] in standing]
+            or [other for other in onward if other in always]
+            or onward
         )
     down = [other for other in onward if sides[other[0]].faces_edge] if sides[port].of_switch else []
     return down or onward

@@ -67,8 +67,8 @@ def _of_host(
     slow: Sequence[Finding],
     _firing: Sequence[ObjectRef],
 ) -> Sequence[Cause]:
-    """One cause for each broken GPU, one for all where they are many. slow: that GPUs of the host straggle, which is the
-    fault's own where it is the same GPU, however long before it shows. _firing: roots of incidents of its GPUs.
+    """One cause for each broken GPU, one for all where they are many. slow: that GPUs of the host straggle, which
+    is the fault's own where it is the same GPU, however long before it shows. _firing: roots of incidents of its GPUs.
     """
     gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in found:

@@ -4,10 +4,10 @@ The peers of a hung GPU spin in the collective, which is busy and computes nothi
 hardly more: 123 W where a kernel hangs, 129 W where 24 blocks poll (docs/simulator/h100.md). What differs is how many
 SMs are occupied: NCCL polls with a block a channel, a kernel that is stuck holds its own blocks. So in a job that was
 shown to work in lockstep, and of which hardly a GPU computes, the hung one has far fewer SMs active than its peers, or
-draws clearly less at the same clock: at a lower clock it draws less while it polls like the others. In other jobs nobody
-waits, and a small kernel that runs for minutes is no fault: only a GPU that is alone in its job, or in none, is judged,
-by its own past. Where no job is known, GPUs of one host that hang together are taken as one job that waits: one kernel
-that hangs does not hang its neighbours.
+draws clearly less at the same clock: at a lower clock it draws less while it polls like the others. In other jobs
+nobody waits, and a small kernel that runs for minutes is no fault: only a GPU that is alone in its job, or in none, is
+judged, by its own past. Where no job is known, GPUs of one host that hang together are taken as one job that waits: one
+kernel that hangs does not hang its neighbours.
 """
 
 from collections.abc import Mapping

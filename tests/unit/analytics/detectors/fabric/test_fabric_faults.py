@@ -125,8 +125,8 @@ def test_frames_alone_say_how_long_a_port_paused_at_most() -> None:
     ],
 )
 def test_what_a_queue_sent_leaves_less_time_for_pauses_of_it(frames: str, moved: str, kind: FindingKind) -> None:
-    """Ten thousand frames may stop 400 Gb/s for 0.84 of the time. A receiver that pauses for a moment now and then takes
-    what comes at line rate, as in an incast; a slow one does not."""
+    """Ten thousand frames may stop 400 Gb/s for 0.84 of the time. A receiver that pauses for a moment now and then
+    takes what comes at line rate, as in an incast; a slow one does not."""
     (found,) = of_kind(judged([frames, moved], rates(*[(10_000.0, 25e9)] * 6)), kind)
     assert found.evidence[0].value == pytest.approx(0.5, rel=1e-3)
     assert not of_kind(judged([frames, moved], rates(*[(10_000.0, 48.5e9)] * 6)), kind)
