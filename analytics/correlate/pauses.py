@@ -10,7 +10,7 @@ cannot send. The walk ends where nothing pauses further (direction as in IEEE 80
 
 A port that stands still waits for ports that stand still, where there are any: what sends now and then would let it go
 on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock. Of a port that has nothing to
-send nobody can see that it stands still. Where it is the only one of its device that may be paused all the time, it does.
+send nobody can see that it stands still. It does where no other one of its device may be paused all the time.
 """
 
 import re
@@ -141,7 +141,7 @@ class _Sides:
 
 
 def _share_at_most(pause: Finding) -> float:
-    """The share of time that a pause took, or can have taken where frames alone are counted; 1 where it is not known."""
+    """The share of time that a pause took, or can have taken where frames alone are counted; 1 if not known."""
     return max((each.value for each in pause.evidence if each.unit.startswith("ratio")), default=1.0)
 
 
