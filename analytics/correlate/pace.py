@@ -1,7 +1,6 @@
 """How much a GPU whose clock fell can cost its job: members in lockstep go on at its pace, and no slower."""
 
 from analytics.correlate.claim import Claim
-from analytics.correlate.cost import lost_share
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 
@@ -12,8 +11,13 @@ _SLACK = 0.75  # of that pace, which work is counted at that is averaged over bi
 def loses_more(view: CorrelationView, claim: Claim, waits: Finding) -> bool:
     """Whether a job loses more than a straggler takes whose clock is all that shows. claim: of the straggler. waits:
     shows that the job waits."""
-    left = min([_clock_left(view.by_id[found]) for found in claim.primary], default=0.0)
-    return 1.0 - lost_share(waits) < _SLACK * left
+    clock = min([_clock_left(view.by_id[found]) for found in claim.primary], default=0.0)
+    return _work_left(waits) < _SLACK * clock
+
+
+def _work_left(waits: Finding) -> float:
+    """The part of its usual work that a job does, 1 where it is not known."""
+    return min([one.value / one.normal for one in waits.evidence if one.normal], default=1.0)
 
 
 def _clock_left(straggler: Finding) -> float:
