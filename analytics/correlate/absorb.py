@@ -10,13 +10,15 @@ from analytics.correlate.cause import JOB_WAITS, Key
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
+from analytics.correlate.pace import loses_more
 from analytics.correlate.pressure import explains_wait
 from analytics.correlate.sessions import other_ends
 from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
-from telemetry.kinds import incident_kinds
+from telemetry.incidents import IncidentKind
+from telemetry.kinds import IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectRef
 
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
@@ -64,6 +66,7 @@ class _Nearby:
         self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
         self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
+        self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
@@ -71,22 +74,50 @@ class _Nearby:
     def best(self, finding: Finding, holder: Key | None) -> int | None:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
-        there."""
+        there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
+        just then. What cannot cost a job so much comes last."""
+        slow = self._slow if finding.kind in JOB_WAITS else ()
+        small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
+        best = self._nearest(finding, holder, small)
+        return self._nearest(finding, holder, frozenset()) if best is None and small else best
+
+    def _nearest(self, finding: Finding, holder: Key | None, small: Set[int]) -> int | None:
+        """Of the claims that are not too ``small``."""
         nearest: int | None = None
+        late = False
         holding = self._with_key.get(holder, [])
         shown = self._view.index.shown[finding.id]
         for near, names in self._places[finding.id]:
             found = [claims for name in names if (claims := self._predict(near, name, shown))]
+            if small:
+                found = [[at for at in claims if at not in small] for claims in found]
             for at in holding:
                 if any(_is_among(each, at) for each in found) and self._explains(at, near, finding, held=True):
                     return at
             if nearest is None:
                 nearest = self._strongest(near, found, finding)
-                if nearest is not None and (
-                    holder is None or incident_kinds()[self._claims[nearest].cause.kind].pages_without_waiting
-                ):
-                    return nearest
+                late = nearest is not None and near is Near.CERTAIN_JOB and self._is_late(nearest, finding)
+            elif late:
+                nearest, late = self._began_with(near, found, finding, nearest), False
+            if nearest is not None and not late and (holder is None or self._row(nearest).pages_without_waiting):
+                return nearest
         return nearest
+
+    def _began_with(self, near: Near, found: Sequence[Sequence[int]], finding: Finding, nearer: int) -> int:
+        """The claim this ``near`` that began when a job began to wait and is no ordinary pressure, else the nearer one,
+        which began long before."""
+        at = self._strongest(near, found, finding)
+        if at is None or self._is_late(at, finding):
+            return nearer
+        row = self._row(at)
+        return at if row.pages_without_waiting or not row.disturbs_fabric else nearer
+
+    def _is_late(self, at: int, finding: Finding) -> bool:
+        """Whether a job began to wait at another time than a claim's own evidence did."""
+        return finding.kind in JOB_WAITS and not self._timely(at, finding)
+
+    def _row(self, at: int) -> IncidentMeaning:
+        return incident_kinds()[self._claims[at].cause.kind]
 
     def _reached(self, left: Sequence[Finding]) -> dict[tuple[Near, Place], list[int]]:
         asked: defaultdict[Near, set[Place]] = defaultdict(set)

@@ -9,12 +9,13 @@ cannot send. The walk ends where nothing pauses further (direction as in IEEE 80
 - nowhere: the pauses form a cycle.
 
 A port that stands still waits for ports that stand still, where there are any: what sends now and then would let it go
-on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock.
+on now and then. So a host that pauses a leaf for a moment is no way out of a deadlock. Of a port that has nothing to
+send nobody can see that it stands still. It does where no other one of its device may be paused all the time.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -27,6 +28,7 @@ from telemetry.findings import Finding, FindingKind
 from telemetry.objects import ObjectRef
 
 _PRIORITY = re.compile(r'priority="(\d)"')
+_ALWAYS = 0.99  # of the time, as a storm is judged (``pause_storm``)
 Paused = tuple[ObjectRef, str]  # a port that must not send, and the priority ("" where it is not known)
 
 
@@ -62,7 +64,9 @@ def origins(
     sides = {port: _Sides.of(port, graph) for port, _ in keys}
     for port, priority in keys:
         by_device[sides[port].device, priority].append((port, priority))
-    leads = {key: onward for key in keys if (onward := list(_towards(key, by_device, sides, standing)))}
+    always = {key for key in keys if max(map(_share_at_most, paused[key])) >= _ALWAYS} if standing else set[Paused]()
+    standing = _all_standing(keys, by_device, sides, standing, always)
+    leads = {key: onward for key in keys if (onward := list(_towards(key, by_device, sides, standing, always)))}
     walked = leads.keys() | set(chain.from_iterable(leads.values()))
     found = [_alone(key, sides[key[0]], paused[key]) for key in keys if key not in walked]
     walk: rx.PyDiGraph[Paused, None] = rx.PyDiGraph()
@@ -136,25 +140,64 @@ class _Sides:
         return cls(here, there, of_switch, graph.is_switch(there), of_switch and (not peer or graph.is_edge(there)))
 
 
+def _share_at_most(pause: Finding) -> float:
+    """The share of time that a pause took, or can have taken where frames alone are counted; 1 if not known."""
+    return max((each.value for each in pause.evidence if each.unit.startswith("ratio")), default=1.0)
+
+
+def _all_standing(
+    keys: Sequence[Paused],
+    by_device: Mapping[tuple[str, str], list[Paused]],
+    sides: Mapping[ObjectRef, _Sides],
+    standing: Set[ObjectRef],
+    always: Set[Paused],
+) -> Set[ObjectRef]:
+    """Ports that are known to stand still, and those that must: nothing else of their device can hold such a port up.
+
+    always: ports that may be paused all the time.
+    """
+    found, left = set(standing), [key for key in keys if key[0] in standing]
+    while left:
+        onward = _onward(left.pop(), by_device, sides)
+        holding = [other for other in onward if other in always]
+        if len(holding) == 1 and found.isdisjoint(port for port, _ in onward):
+            found.add(holding[0][0])
+            left += holding
+    return found
+
+
+def _onward(
+    key: Paused, by_device: Mapping[tuple[str, str], list[Paused]], sides: Mapping[ObjectRef, _Sides]
+) -> list[Paused]:
+    """The paused ports of the switch that pauses ``key``, except back to where the traffic came from."""
+    port, priority = key
+    here = sides[port]
+    if not here.to_switch:
+        return []
+    return [other for other in by_device.get((here.peer, priority), ()) if sides[other[0]].peer != here.device]
+
+
 def _towards(
     key: Paused,
     by_device: Mapping[tuple[str, str], list[Paused]],
     sides: Mapping[ObjectRef, _Sides],
     standing: Set[ObjectRef],
+    always: Set[Paused],
 ) -> Iterable[Paused]:
-    """The paused ports of the device that pauses ``key``, except back to where the traffic came from.
+    """Where the walk goes on from ``key``.
 
     Traffic that reaches a leaf from the fabric leaves it towards a host, so host-facing ports come first; ports back
-    into the fabric count only without them, for a loop. What stands still waits for what stands still.
+    into the fabric count only without them, for a loop. What stands still waits for what stands still, or may.
     """
-    port, priority = key
-    here = sides[port]
-    if not here.to_switch:
-        return []
-    onward = [other for other in by_device.get((here.peer, priority), ()) if sides[other[0]].peer != here.device]
+    port = key[0]
+    onward = _onward(key, by_device, sides)
     if port in standing:
-        onward = [other for other in onward if other[0] in standing] or onward
-    down = [other for other in onward if sides[other[0]].faces_edge] if here.of_switch else []
+        onward = (
+            [other for other in onward if other[0] in standing]
+            or [other for other in onward if other in always]
+            or onward
+        )
+    down = [other for other in onward if sides[other[0]].faces_edge] if sides[port].of_switch else []
     return down or onward
 
 

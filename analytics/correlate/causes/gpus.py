@@ -44,13 +44,16 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
     hosts: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(*sorted(GPU_FAULTS)):
         hosts[finding.object.device].append(finding)
-    firing: defaultdict[str, list[ObjectRef]] = defaultdict(list)  # by host
+    slow: defaultdict[str, list[Finding]] = defaultdict(list)  # by host, as the next
+    for finding in view.of(FindingKind.STRAGGLER) if hosts else ():
+        slow[finding.object.device].append(finding)
+    firing: defaultdict[str, list[ObjectRef]] = defaultdict(list)
     for kind, root in view.firing:
         if kind is IncidentKind.GPU_FAULT:
             firing[root.device].append(root)
     broken: dict[str, list[Finding]] = {}
     for host in sorted(hosts):
-        of_host = view.kept(_of_host, host, host, hosts[host], firing.get(host))
+        of_host = view.kept(_of_host, host, host, hosts[host], slow.get(host, ()), firing.get(host))
         yield from of_host
         if of_host:
             broken[host] = hosts[host]
@@ -58,14 +61,23 @@ def _faults(view: CorrelationView) -> Iterable[Cause]:
 
 
 def _of_host(
-    view: CorrelationView, host: str, found: Sequence[Finding], _firing: Sequence[ObjectRef]
+    view: CorrelationView,
+    host: str,
+    found: Sequence[Finding],
+    slow: Sequence[Finding],
+    _firing: Sequence[ObjectRef],
 ) -> Sequence[Cause]:
-    """One cause for each broken GPU, one for all where they are many. _firing: roots of incidents of its GPUs."""
+    """One cause for each broken GPU, one for all where they are many. slow: that GPUs of the host straggle, which
+    is the fault's own where it is the same GPU, however long before it shows. _firing: roots of incidents of its GPUs.
+    """
     gpus: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in found:
         gpus[finding.object].append(finding)
     if by_heat(view, host, found):
         return ()  # what these have in common is the host's air and power: ``environment.py``
+    for finding in slow:
+        if finding.object in gpus:
+            gpus[finding.object].append(finding)
     if len(gpus) >= TOGETHER_MIN:
         return (_fault(view, gpus),)
     return [_fault(view, {gpu: gpus[gpu]}) for gpu in sorted(gpus)]
@@ -108,7 +120,7 @@ def _fault(view: CorrelationView, gpus: Mapping[ObjectRef, Sequence[Finding]]) -
     """gpus: of one host, each with its findings."""
     ranked = sorted((min([finding.onset_ns for finding in found]), gpu) for gpu, found in gpus.items())
     root = view.root(IncidentKind.GPU_FAULT, [gpu for _, gpu in ranked])
-    reasons = sorted({_reason(finding) for finding in gpus[root]})
+    reasons = sorted({_reason(finding) for finding in gpus[root] if finding.kind in GPU_FAULTS})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
     primary = frozenset([finding.id for found in gpus.values() for finding in found])
     return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)

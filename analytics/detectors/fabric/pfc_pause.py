@@ -2,7 +2,8 @@
 
 A device that reports how long it paused is judged by that time. One that counts frames alone says how long at most:
 IEEE 802.1Qbb lets a frame stop a priority for any time from 0 (which ends a pause) to 65535 quanta of 512 bit times, so
-a thousand short pauses and a long one look the same. Such a device is judged by that bound, with half of the weight.
+a thousand short pauses and a long one look the same. But a queue that is paused sends nothing: what it sent meanwhile
+at the speed of its link took the rest of the time. Such a device is judged by that bound, with half of the weight.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
-from telemetry.selectors import received, sent
+from telemetry.selectors import Selector, received, sent
 
 PAUSE_BITS_MAX = 65535 * 512  # that one frame stops a priority for, in bit times of its link
 BOUND_UNIT = "ratio at most"  # of the evidence where only frames are counted
@@ -35,6 +36,14 @@ _SOURCES = (
     ("nic_pfc_pause_seconds_total", "nic_pfc_pause_frames_total", "nic_speed_bits_per_second"),
 )
 _TRANSITIONS = "fabric_port_pfc_transitions_total"
+# What the queue sends that frames pause, with the label of its priority. What a switch receives by priority is not
+# counted, so of pauses that it sends only those to a NIC, which receives them, are bounded by it.
+_MOVED = (
+    (_SOURCES[0][1], received, "fabric_queue_transmit_bytes_total", None, "queue"),
+    (_SOURCES[1][1], received, "nic_priority_bytes_total", sent, "priority"),
+    (_SOURCES[1][1], sent, "nic_priority_bytes_total", received, "priority"),
+)
+_PRIORITIES = 16  # more than there are: one number for each object and priority
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +55,11 @@ class PfcPause(Detector):
 
     ratio_max: float
     bits_per_second: float
-    metrics: tuple[str, ...] = (*(metric for source in _SOURCES for metric in source), _TRANSITIONS)
+    metrics: tuple[str, ...] = (
+        *(metric for source in _SOURCES for metric in source),
+        _TRANSITIONS,
+        *sorted({moved for _, _, moved, _, _ in _MOVED}),
+    )
     memory: tuple[MemoryColumn, ...] = USUAL_HEIGHTS
     memory_format: int = USUAL_HEIGHTS_FORMAT
     memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: USUAL_HEIGHTS_MIGRATIONS, hash=False)
@@ -86,7 +99,11 @@ def pause_at_most(view: TickView, frames: Column, speeds: Column, bits_per_secon
     At least it is 0. bits_per_second: of a link without a speed.
     """
     known = speeds.about(frames.objects)
-    return _pausing(view, frames) * PAUSE_BITS_MAX / np.where(known > 0, known, bits_per_second)
+    rated = np.where(known > 0, known, bits_per_second)
+    moved = view.data.per_series(_moved)[frames.sids]
+    bits = np.where((moved >= 0) & view.fresh[moved], 8.0 * np.nan_to_num(view.series["value"][moved]), 0.0)
+    left = np.clip(1.0 - bits / rated, 0.0, 1.0)
+    return np.minimum(_pausing(view, frames) * PAUSE_BITS_MAX / rated, left)
 
 
 def _pausing(view: TickView, frames: Column) -> NDArray[np.float64]:
@@ -108,6 +125,28 @@ def _transitions(index: SeriesIndex) -> NDArray[np.int64]:
         frames = index.select(name, None)
         found[frames] = transitions[lookup(priorities[transitions[:-1]], priorities[frames])]
     return found
+
+
+def _moved(index: SeriesIndex) -> NDArray[np.int64]:
+    """int64[series]: what the paused queue of each series of frames sends, in bytes, -1 where that is not counted."""
+    found = np.full(len(index), -1)
+    for name, direction, bytes_name, bytes_direction, label in _MOVED:
+        frames, queues = _by_priority(index, name, direction, "priority")
+        moved, sending = _by_priority(index, bytes_name, bytes_direction, label)
+        found[frames] = np.append(moved, -1)[lookup(sending, queues)]
+    return found
+
+
+def _by_priority(
+    index: SeriesIndex, name: str, selector: Selector | None, label: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Series whose label is the number of a priority, and one number for each object and priority."""
+    sids = index.select(name, selector)
+    _, first, at = np.unique(index.columns["variant"][sids], return_index=True, return_inverse=True)
+    labels = [index.labels(sid).get(label, "") for sid in sids[first].tolist()]
+    numbers = np.array([int(text) if text.isdecimal() else _PRIORITIES for text in labels], np.int64)[at]
+    known = numbers < _PRIORITIES
+    return sids[known], index.columns["object"][sids[known]] * _PRIORITIES + numbers[known]
 
 
 def pfc_pauses(ratio_max: float, bits_per_second: float) -> tuple[PfcPause, ...]:

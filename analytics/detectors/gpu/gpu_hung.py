@@ -4,9 +4,10 @@ The peers of a hung GPU spin in the collective, which is busy and computes nothi
 hardly more: 123 W where a kernel hangs, 129 W where 24 blocks poll (docs/simulator/h100.md). What differs is how many
 SMs are occupied: NCCL polls with a block a channel, a kernel that is stuck holds its own blocks. So in a job that was
 shown to work in lockstep, and of which hardly a GPU computes, the hung one has far fewer SMs active than its peers, or
-draws clearly less. In other jobs nobody waits, and a small kernel that runs for minutes is no fault: only a GPU that is
-alone in its job, or in none, is judged, by its own past. Where no job is known, GPUs of one host that hang together
-are taken as one job that waits: one kernel that hangs does not hang its neighbours.
+draws clearly less at the same clock: at a lower clock it draws less while it polls like the others. In other jobs
+nobody waits, and a small kernel that runs for minutes is no fault: only a GPU that is alone in its job, or in none, is
+judged, by its own past. Where no job is known, GPUs of one host that hang together are taken as one job that waits: one
+kernel that hangs does not hang its neighbours.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ _TENSOR_MAX, _SM_MAX = 0.02, 0.2  # an NCCL kernel that waits keeps an eighth of
 _WORKING_MIN = 0.3  # of the SMs: then its power is its working level
 _POWER_SHARE = 0.5  # of its own working level: idle power and leakage, at boost clocks
 _PEERS_SHARE = 0.8  # of the job's median: silicon differs by a few per cent
+_CLOCK_SHARE = 0.95  # of the job's median: below that a GPU draws less for its clock alone
 _SM_SHARE = 0.5  # of the job's median: peers run the same collective, with the same number of blocks
 _SM_LEAST = 0.001  # less is none
 _SCORE_MAX = 100.0
@@ -52,6 +54,7 @@ class GpuHung(Detector):
         "gpu_utilization_ratio",
         "gpu_tensor_active_ratio",
         "gpu_sm_active_ratio",
+        "gpu_sm_clock_hertz",
     )
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 1.0
@@ -61,7 +64,7 @@ class GpuHung(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         power = view.column(self.metrics[0])
-        busy, tensor, sm = (_beside(view.column(metric), power) for metric in self.metrics[1:])
+        busy, tensor, sm, clock = (_beside(view.column(metric), power) for metric in self.metrics[1:])
         active = np.fmax(tensor / _TENSOR_MAX, sm / _SM_MAX)  # NaN where neither is known
         working = np.where(np.fmax(tensor, sm) >= _WORKING_MIN, power.values, np.nan)
         usual = learned_level(view, memory, power, working)  # what each GPU draws while it works
@@ -70,7 +73,7 @@ class GpuHung(Detector):
         with np.errstate(divide="ignore", invalid="ignore"):
             own = _POWER_SHARE * usual / power.values
             odd = np.where(
-                _is_alone(job), np.where(_computes(view, power), own, 0.0), _unlike(view, power, own, active, sm)
+                _is_alone(job), np.where(_computes(view, power), own, 0.0), _unlike(view, power, own, active, sm, clock)
             )
         score = np.where(idle >= 1.0, np.nan_to_num(odd, posinf=_SCORE_MAX), 0.0)
         score = np.where(_waits_with_others(job, view.index.device_objects[power.targets], score >= 1.0), 0.0, score)
@@ -99,14 +102,20 @@ def _from_format_1(state: State) -> State:
 
 
 def _unlike(
-    view: TickView, power: Column, own: NDArray[np.float64], active: NDArray[np.float64], sm: NDArray[np.float64]
+    view: TickView,
+    power: Column,
+    own: NDArray[np.float64],
+    active: NDArray[np.float64],
+    sm: NDArray[np.float64],
+    clock: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """How unlike the others of a job in lockstep each GPU is, 1.0 from where it hangs; 0 where the others compute.
 
-    own: the same by its own usual power. active: of what counts as computing.
+    own: the same by its own usual power. active: of what counts as computing. clock: NaN where it is not known.
     """
     groups = view.derived.classes.lockstep_job[power.objects]
     by_power = np.minimum(own, _PEERS_SHARE * group_medians(groups, power.values) / power.values)
+    by_power = np.where(clock < _CLOCK_SHARE * group_medians(groups, clock), 0.0, by_power)
     by_sm = _SM_SHARE * group_medians(groups, sm) / np.maximum(sm, _SM_LEAST)
     wait = (groups >= 0) & (group_medians(groups, active) < 1.0)
     return np.where(wait, np.fmax(by_power, by_sm), 0.0)

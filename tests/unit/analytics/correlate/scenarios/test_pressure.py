@@ -329,3 +329,31 @@ def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fab
     assert (run.only.severity, run.only.onset_ns) == (Severity.CRITICAL, T0 + 290 * S)
     assert "leaf3/Ethernet0 pauses its peer" in run.only.first_symptom
     assert any("leaf3/Ethernet4 is paused" in entry.text for entry in run.only.timeline)
+
+
+def paused_at_most(cluster: Fabric, port: str, share: float) -> Finding:
+    """Where frames alone are counted."""
+    pause = cluster.find(K.PFC_PAUSE_RECEIVED, port)
+    return replace(pause, evidence=(Evidence(pause.evidence[0].series, share, None, "ratio at most"),))
+
+
+@pytest.mark.parametrize(
+    ("other", "page"),
+    [
+        (0.6, "pause_loop leaf1/Ethernet4000"),
+        (1.0, "slow_receiver leaf3/Ethernet16"),  # that one may stand still as well: it may be the way out
+    ],
+)
+def test_ports_of_a_deadlock_that_have_nothing_to_send_hold_up_those_that_stand_still(
+    cluster: Fabric, run: Run, other: float, page: str
+) -> None:
+    """Nothing reaches two ports of the ring, so their queues are empty and nobody can see that they stand still. They
+    are paused all the time; the other port of their spine, towards a leaf that a host pauses, is not."""
+    ways = [cluster.downlink(1, 3), cluster.facing(3, 5)]
+    pauses = [*(paused_at_most(cluster, port, 1.0) for port in ring(cluster))]
+    pauses += [paused_at_most(cluster, port, other) for port in ways]
+    storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[::2]]
+    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 2, score=9)
+    run.tick(*pauses, *storms)
+    run.tick(slow, cluster.find(K.JOB_STALLED, "job:1", 5), ticks=6)
+    assert run.pages == [page]

@@ -54,6 +54,32 @@ def test_pressure_from_before_a_clock_fell_is_not_why_the_job_waits(
 
 
 @pytest.mark.parametrize(
+    ("left", "owner"),
+    [
+        (0.6, "straggler"),  # its clock has lost 37 %
+        (0.2, "incast"),
+    ],
+)
+def test_a_job_that_loses_more_than_a_slow_clock_takes_waits_for_what_else_began(
+    left: float, owner: str, cluster: Fabric, run: Run
+) -> None:
+    """Members in lockstep go on at the pace of the slowest one, and no slower."""
+    run.tick(straggler(cluster, 1, CLOCK, 4.0), slowed(cluster, 0.65), ticks=4)
+    kinds = (K.QUEUE_CONGESTED, K.ECN_MARKING)
+    run.tick(*(cluster.find(kind, cluster.facing(2, 4), 20.0) for kind in kinds), ticks=2)
+    run.tick(slowed(cluster, left), ticks=6)
+    assert run.roots == ["incast leaf2/Ethernet12", "straggler node1/GPU-0001-1"]
+    (found,) = [one for one in run.incidents.values() if "job_slowed@job:1" in one.findings]
+    assert found.kind == owner
+    assert len(run.pages) == (2 if owner == "incast" else 1)
+
+
+def slowed(cluster: Fabric, left: float) -> Finding:
+    """Job 1 does this share of its work."""
+    return replace(cluster.find(K.JOB_SLOWED, "job:1", 2), evidence=(Evidence("work", left, 1.0, "ratio"),))
+
+
+@pytest.mark.parametrize(
     ("second", "node", "roots"),
     [
         # Its peers wait for the throttled GPU: that lowers the clock of none of them.
@@ -71,6 +97,14 @@ def test_a_clock_that_falls_beside_a_throttled_gpu_of_the_job_has_its_own_reason
     other = cluster.find(K.STRAGGLER, cluster.gpu(node, 1 if node == 3 else 2), 20)
     run.tick(replace(other, evidence=second), ticks=6)
     assert run.roots == roots
+
+
+@pytest.mark.parametrize("later_s", [20, 60, 600])
+def test_a_straggler_that_shows_a_fault_later_stays_one_incident(later_s: int, cluster: Fabric, run: Run) -> None:
+    run.tick(straggler(cluster, 1, CLOCK, 4.0), cluster.find(K.JOB_SLOWED, "job:1", 2), ticks=later_s // 5)
+    run.tick(cluster.find(K.GPU_XID, cluster.gpu(1, 1), later_s), ticks=6)
+    assert run.roots == ["gpu_fault node1/GPU-0001-1"]
+    assert run.pages == ["straggler node1/GPU-0001-1"]
 
 
 def test_two_slow_gpus_of_one_host_are_one_incident(cluster: Fabric, run: Run) -> None:
@@ -129,6 +163,23 @@ def test_a_job_that_slows_down_belongs_to_what_began_with_it(cluster: Fabric, ru
     (old,) = [one for one in run.incidents.values() if one.root == cluster.gpu(1, 1)]
     (new,) = [one for one in run.incidents.values() if one.root == cluster.gpu(3, 1)]
     assert [len(old.findings), len(new.findings)] == [1, 2]
+
+
+@pytest.mark.parametrize(("slow_s", "throttled_s"), [(600, 0), (0, 600)])
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED])
+def test_a_job_that_slows_down_waits_for_what_began_then_though_a_gpu_of_it_was_throttled(
+    slow_s: int, throttled_s: int, waits: K, cluster: Fabric, run: Run
+) -> None:
+    """It depends on its GPU and may depend on the storage: which of them began with its wait says more."""
+    storage = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", slow_s, score=5)
+    throttled = cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1), throttled_s)
+    first, second = sorted([storage, throttled], key=lambda finding: finding.onset_ns)
+    run.tick(first, ticks=120)
+    waiting = cluster.find(waits, "job:1", 605)
+    run.tick(second, waiting, ticks=4)
+    (owner,) = [one for one in run.incidents.values() if waiting.id in one.findings]
+    assert second.id in owner.findings
+    assert len(run.roots) == 2
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,36 @@ def test_frames_alone_say_how_long_a_port_paused_at_most() -> None:
     assert evidence.normal is None
 
 
+@pytest.mark.parametrize(
+    ("frames", "moved", "kind"),
+    [
+        (FRAMES_IN, SENT, FindingKind.PFC_PAUSE_RECEIVED),
+        (
+            port_key("nic_pfc_pause_frames_total", priority="3", direction="rx"),
+            port_key("nic_priority_bytes_total", priority="3", direction="tx"),
+            FindingKind.PFC_PAUSE_RECEIVED,
+        ),
+        (
+            port_key("nic_pfc_pause_frames_total", priority="3", direction="tx"),
+            port_key("nic_priority_bytes_total", priority="3", direction="rx"),
+            FindingKind.PFC_PAUSE_SENT,
+        ),
+    ],
+)
+def test_what_a_queue_sent_leaves_less_time_for_pauses_of_it(frames: str, moved: str, kind: FindingKind) -> None:
+    """Ten thousand frames may stop 400 Gb/s for 0.84 of the time. A receiver that pauses for a moment now and then
+    takes what comes at line rate, as in an incast; a slow one does not."""
+    (found,) = of_kind(judged([frames, moved], rates(*[(10_000.0, 25e9)] * 6)), kind)
+    assert found.evidence[0].value == pytest.approx(0.5, rel=1e-3)
+    assert not of_kind(judged([frames, moved], rates(*[(10_000.0, 48.5e9)] * 6)), kind)
+
+
+def test_what_another_priority_sends_says_nothing_about_a_pause() -> None:
+    other = port_key("fabric_queue_transmit_bytes_total", queue="0")
+    (found,) = of_kind(judged([FRAMES_IN, other], rates(*[(10_000.0, 48.5e9)] * 6)), FindingKind.PFC_PAUSE_RECEIVED)
+    assert found.evidence[0].value == pytest.approx(10_000 * 65535 * 512 / SPEED, rel=1e-3)
+
+
 def test_a_frame_that_ends_a_pause_pauses_nothing() -> None:
     """As many transitions to running as pauses: half of the frames are their ends."""
     ends = port_key("fabric_port_pfc_transitions_total", priority="3", direction="tx")

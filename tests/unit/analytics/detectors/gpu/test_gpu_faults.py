@@ -11,8 +11,13 @@ from telemetry.topology import Entity, Gpu, Job, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, clockwork, run, table
 
 HOSTS, GPUS = ("node1", "node2"), 4
-METRICS = ("gpu_power_watts", "gpu_utilization_ratio", "gpu_tensor_active_ratio", "gpu_sm_active_ratio")
-WORKS, SPINS, HANGS, IDLE = (620.0, 1.0, 0.5, 0.8), (300.0, 1.0, 0.0, 0.13), (130.0, 1.0, 0.0, 0.0), (70.0, 0, 0, 0)
+METRICS = (
+    *("gpu_power_watts", "gpu_utilization_ratio", "gpu_tensor_active_ratio", "gpu_sm_active_ratio"),
+    "gpu_sm_clock_hertz",
+)
+BOOST = 1.98e9
+WORKS, SPINS = (620.0, 1.0, 0.5, 0.8, BOOST), (300.0, 1.0, 0.0, 0.13, BOOST)
+HANGS, IDLE = (130.0, 1.0, 0.0, 0.0, BOOST), (70.0, 0, 0, 0, BOOST)
 TABLES = {
     host: table(
         host, [series_key(m, {"device": host, "gpu": f"GPU-{g}"}) for g in range(GPUS) for m in METRICS], "dcgm"
@@ -54,7 +59,14 @@ def test_the_hung_gpu_is_found_and_those_that_wait_for_it_are_not() -> None:
 
 def test_peers_that_draw_hardly_more_than_the_hung_gpu_differ_from_it_by_their_blocks() -> None:
     """Of a recorded H100: a kernel of one block that never returns, and 24 blocks that poll."""
-    found = hung((129.4, 1.0, 0.0, 0.14), {("node2", 1): (123.0, 1.0, 0.0, 0.0076)})
+    found = hung((129.4, 1.0, 0.0, 0.14, BOOST), {("node2", 1): (123.0, 1.0, 0.0, 0.0076, BOOST)})
+    assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
+
+
+def test_a_gpu_that_polls_at_a_lower_clock_draws_less_and_hangs_not() -> None:
+    """Its job waits for something else meanwhile: it polls with as many blocks as the others."""
+    assert hung(SPINS, {("node2", 1): (102.0, 1.0, 0.0, 0.13, 0.42 * BOOST)}) == []
+    found = hung(SPINS, {("node2", 1): (102.0, 1.0, 0.0, 0.0076, 0.42 * BOOST)})
     assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
 
 
