@@ -15,6 +15,7 @@ class EventKind(StrEnum):
     PFC_WATCHDOG = "pfc_watchdog"
     XID = "xid"
     LINK_DOWN = "link_down"
+    LINK_BOUNCED = "link_bounced"  # it was down between two readings, as its count alone shows
     BGP_DOWN = "bgp_down"
     REBOOT = "reboot"
 
