@@ -44,6 +44,7 @@ _BEGINS = "fabric_port_pfc_recent_pause_timestamp_seconds"
 _LASTS = "fabric_port_pfc_recent_pause_estimated_seconds"
 _TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_estimated_seconds_total"
 _NIC_TIMED = "nic_pfc_pause_seconds_total"
+_BOOTED = "fabric_device_boot_time_seconds"
 _PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
 _BOUNCED, _OUTAGES = EventKind.LINK_BOUNCED, "outages"
 
@@ -94,5 +95,6 @@ SOURCES = (
     ),
     Source(metric="fabric_bgp_session_up", kind=EventKind.BGP_DOWN, well=1.0),
     Source(metric="node_boot_time_seconds", kind=EventKind.REBOOT, changes=True, begins="node_boot_time_seconds"),
-    Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True),
+    Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, begins=_BOOTED),
+    Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True, unless=(_BOOTED,)),
 )

@@ -141,6 +141,14 @@ def test_a_switch_reboots_when_its_uptime_begins_again() -> None:
     )
 
 
+def test_a_switch_that_states_its_boot_time_reboots_once() -> None:
+    booted = series_key("fabric_device_boot_time_seconds", {"device": "leaf1"})
+    rows = [[START_S - 900.0, 900.0], [START_S - 900.0, 910.0], *([START_S + 13.0, n * 10 + 7.0] for n in range(9))]
+    events = logged([booted, UPTIME], rows)
+    assert [each.state for each in events] == [EventState.OPEN, EventState.ENDED]
+    assert (events[0].source, at(events[0])[:2]) == ("fabric_device_boot_time_seconds", (13, 13))
+
+
 def test_an_uptime_that_says_nothing_of_its_time_leaves_the_bounds() -> None:
     # It was shorter before, and yet longer than the time since the reading before: what counts is another clock.
     *_, ended = logged([UPTIME], [[9000], [9010], *([500 + n * 10.0] for n in range(9))])
@@ -298,7 +306,7 @@ def test_a_snapshot_from_before_bounces_were_events_is_read(tmp_path: Path) -> N
     head, arrays = state_file.read(path)
     assert head["blocks"]["events"][0] == 2
     head["blocks"]["events"][0] = 1
-    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device_uptime")
+    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device")
     for name in [name for name in head["parts"]["events"]["watches"] if name.startswith(later)]:
         del head["parts"]["events"]["watches"][name]
     was = {name: each for name, each in arrays.items() if not name.startswith(tuple(f"events/{one}" for one in later))}
