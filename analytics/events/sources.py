@@ -78,6 +78,14 @@ SOURCES = (
     ),
     Source(metric="gpu_xid_errors_total", kind=EventKind.XID, unit="XIDs"),
     Source(metric="gpu_xid_last", kind=EventKind.XID, changes=True, unless=("gpu_xid_errors_total",), by_object=True),
+    Source(metric="nvswitch_sxid_errors_total", kind=EventKind.SXID, unit="SXids"),
+    Source(
+        metric="nvswitch_sxid_last",
+        kind=EventKind.SXID,
+        changes=True,
+        unless=("nvswitch_sxid_errors_total",),
+        by_object=True,
+    ),
     Source(metric="fabric_port_up", kind=EventKind.LINK_DOWN, well=1.0),
     Source(metric="nic_up", kind=EventKind.LINK_DOWN, well=1.0),
     Source(metric="ib_port_physical_state", kind=EventKind.LINK_DOWN, well=5.0),  # 5: link up (IBTA PortPhysicalState)

@@ -39,6 +39,11 @@ FLAPS = port_key("fabric_port_flaps_total")
 DOWNED = series_key("ib_port_link_downed_total", {"device": "leaf1", "port": "1"})
 PHYSICAL = series_key("ib_port_physical_state", {"device": "leaf1", "port": "1"})
 UPTIME = series_key("fabric_device_uptime_seconds", {"device": "leaf1"})
+SXIDS = series_key(
+    "nvswitch_sxid_errors_total",
+    {"device": "leaf1", "nvswitch": "nvswitch3", "sxid": "12028", "severity": "non_fatal", "link": "32"},
+)
+SXID_LAST = series_key("nvswitch_sxid_last", {"device": "leaf1", "nvswitch": "nvswitch3", "severity": "fatal"})
 BOOT = series_key("node_boot_time_seconds", {"device": "leaf1"})
 PAUSE = "fabric_port_pfc_pause_seconds_total"
 START_S = START_NS // SECOND
@@ -118,6 +123,19 @@ def test_xids_are_counted_and_named() -> None:
     assert (ended.kind, ended.detail, ended.count) == (EventKind.XID, "XID 79", 3)
     assert ended.where == "leaf1/GPU-1"
     assert at(ended) == (10, 20, 10, 20)
+
+
+def test_sxids_say_where_and_how_grave() -> None:
+    *_, ended = logged([SXIDS], [[0], [0], [2], *[[2]] * 8])
+    assert (ended.kind, ended.count, str(ended.object)) == (EventKind.SXID, 2, "device:leaf1")
+    assert ended.detail == "SXid 12028 on nvswitch3 link 32, non-fatal"
+    *_, ended = logged([SXID_LAST], [[0], [0], *[[20034]] * 9])
+    assert ended.detail == "SXid 20034 on nvswitch3, fatal"
+
+
+def test_the_kernel_log_knows_sxids_better_than_dcgm() -> None:
+    events = logged([SXIDS, SXID_LAST], [[0, 0], [0, 0], *[[1, 20034]] * 9])
+    assert {each.source for each in events} == {"nvswitch_sxid_errors_total"}
 
 
 def test_a_gpu_has_the_name_that_people_give_it() -> None:
@@ -306,7 +324,7 @@ def test_a_snapshot_from_before_bounces_were_events_is_read(tmp_path: Path) -> N
     head, arrays = state_file.read(path)
     assert head["blocks"]["events"][0] == 2
     head["blocks"]["events"][0] = 1
-    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device")
+    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid")
     for name in [name for name in head["parts"]["events"]["watches"] if name.startswith(later)]:
         del head["parts"]["events"]["watches"][name]
     was = {name: each for name, each in arrays.items() if not name.startswith(tuple(f"events/{one}" for one in later))}
