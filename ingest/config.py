@@ -18,6 +18,7 @@ from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
+from ingest.collectors.nccl_tests.config import Config as NcclTestsConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
 from ingest.collectors.nvml.config import Config as NvmlConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
@@ -142,6 +143,9 @@ class CollectorSections(BaseModel):
     )
     nccl_ras_sources: tuple[NcclRasConfig, ...] = Field(
         default=(), description="Ranks of NCCL jobs, from its RAS subsystem."
+    )
+    nccl_tests_sources: tuple[NcclTestsConfig, ...] = Field(
+        default=(), description="Results of nccl-tests in files: baselines of NCCL's bandwidth."
     )
     kernel_log_sources: tuple[KernelLogConfig, ...] = Field(
         default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."

@@ -109,6 +109,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.nccl_ras.collector import nccl_ras_collectors
 
             return Collectors(polled=nccl_ras_collectors(config.nccl_ras_sources, context))
+        case "nccl_tests_sources":
+            from ingest.collectors.nccl_tests.collector import nccl_tests_collectors
+
+            return Collectors(polled=nccl_tests_collectors(config.nccl_tests_sources, context))
         case "kernel_log_sources":
             from ingest.collectors.kernel_log.collector import kernel_logs
 

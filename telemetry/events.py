@@ -14,7 +14,9 @@ class EventKind(StrEnum):
     PAUSE = "pause"  # of the whole link, 802.3x
     PFC_WATCHDOG = "pfc_watchdog"
     XID = "xid"
+    SXID = "sxid"
     LINK_DOWN = "link_down"
+    LINK_BOUNCED = "link_bounced"  # it was down between two readings, as its count alone shows
     BGP_DOWN = "bgp_down"
     REBOOT = "reboot"
 

@@ -18,6 +18,8 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
     detail = labels.get("xid") or labels.get("peer", "")
     if source.kind is EventKind.XID:
         detail = f"XID {detail or round(raw)}"
+    elif source.kind is EventKind.SXID:
+        detail = _sxid(labels, raw)
     target, after_ns, by_ns = index.targets.names[index.columns["target"][sid]], *began_ns
     return Event(
         _id(source.kind, by_ns, f"{target} {index.keys[sid]}"),
@@ -33,6 +35,14 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
         detail=detail,
         where=about.name,
     )
+
+
+def _sxid(labels: dict[str, str], raw: float) -> str:
+    """As ``SXid 12028 on nvswitch3 link 32, non-fatal``; raw: the code where no label says it."""
+    at = [labels.get("nvswitch", ""), f"link {labels['link']}" if "link" in labels else ""]
+    place = " ".join(word for word in at if word)
+    text = f"SXid {labels.get('sxid') or round(raw)}{' on ' if place else ''}{place}"
+    return f"{text}, {labels['severity'].replace('_', '-')}" if "severity" in labels else text
 
 
 def summed(index: SeriesIndex, source: Source, sid: int, times_ns: tuple[int, int]) -> Event:

@@ -18,7 +18,7 @@ class EventLog:
     """Updated in every whole tick; ``pop_due`` returns what is new since then, in the order of event time."""
 
     def __init__(self) -> None:
-        self._watches: Mapping[str, Watch] = {source.metric: Watch(source) for source in SOURCES}
+        self._watches: Mapping[str, Watch] = _watches()
         self._due: list[Event] = []
         self._newest_ns = 0
 
@@ -57,3 +57,15 @@ class EventLog:
     def restore(self, state: State) -> None:
         self._newest_ns = state.head["newest_ns"]
         restore_joined(self._watches, State(state.head["watches"], state.arrays))
+
+
+def from_format_1(state: State) -> State:
+    """Of before reboots of switches and bounces of links were events: nothing is known of these yet."""
+    head = state.head
+    new = joined({name: watch for name, watch in _watches().items() if name not in head["watches"]})
+    return State({**head, "watches": {**head["watches"], **new.head}}, {**state.arrays, **new.arrays})
+
+
+def _watches() -> dict[str, Watch]:
+    """By metric."""
+    return {source.metric: Watch(source) for source in SOURCES}

@@ -23,15 +23,17 @@ NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The series of a source, ascending, as of a version of the index. begins, lasts: those beside them, or -1."""
+    """The series of a source, ascending, as of a version of the index. begins, lasts, states: those beside them, or
+    -1."""
 
     version: int
     sids: Ints
     begins: Ints
     lasts: Ints
+    states: Ints
 
 
-NOTHING = Selected(-1, NONE, NONE, NONE)  # before the index was first read
+NOTHING = Selected(-1, NONE, NONE, NONE, NONE)  # before the index was first read
 
 
 @dataclass(slots=True)
@@ -55,21 +57,32 @@ def select(view: TickView, source: Source) -> Selected:
     for metric in source.unless:
         better = _labels(index, view.data.sids(metric), by_object=source.by_object)
         sids = sids[~np.isin(_labels(index, sids, by_object=source.by_object), better)]
-    return Selected(index.version, sids, _beside(view, sids, source.begins), _beside(view, sids, source.lasts))
+    beside = [_beside(view, sids, metric) for metric in (source.begins, source.lasts, source.state)]
+    return Selected(index.version, sids, *beside)
 
 
-def read(view: TickView, source: Source, sids: Ints, memory: Memory) -> tuple[Readings, Readings]:
+def read(view: TickView, source: Source, selected: Selected, memory: Memory) -> tuple[Readings, Readings]:
     """The new readings that show an event, and those with growth that is too small for one; all are remembered."""
+    sids = selected.sids
     rows, at_ns, raw = memory.rows(sids), view.series["raw_ns"][sids], view.series["raw"][sids]
     before_ns, before = memory["at_ns"][rows], memory["raw"][rows]
     is_new = at_ns > before_ns
     memory["raw"][rows], memory["at_ns"][rows] = np.where(is_new, raw, before), np.where(is_new, at_ns, before_ns)
-    if source.well is None:
+    if source.since:
+        shown = raw < before
+    elif source.well is None:
         shown = before != raw
     else:  # where it was not well before it was first read, nobody saw it begin
         shown = (raw < source.well) & (~(before < source.well) | (memory["is_open"][rows] > 0))
     at = np.flatnonzero(is_new & (before_ns > 0) & shown)
     found = Readings(sids[at], rows[at], before_ns[at], at_ns[at], raw[at], np.zeros(at.size))
+    if source.outage:
+        # A source may count an outage one reading later than it shows it.
+        unseen = _down_ns(view, source, selected, memory) < before_ns - (at_ns - before_ns)
+        found.step = np.floor(_growth(view, found, before[at]) / source.outage)
+        return found.only((found.step >= 1) & unseen[at]), found.only(NONE)
+    if source.since:
+        return found, found.only(NONE)
     if source.changes:
         found = found.only(found.raw > 0)
     elif source.well is None:
@@ -84,6 +97,8 @@ def exact_times(view: TickView, source: Source, selected: Selected, found: Readi
 
     It does of the newest pause alone, so where that is all of a reading's growth.
     """
+    if source.since:
+        return found.at_ns - _ns(np.minimum(found.raw, _TIME_MAX_S)), np.zeros(found.sids.size, np.int64)
     if not source.begins:
         return np.zeros(found.sids.size, np.int64), np.zeros(found.sids.size, np.int64)
     at = np.searchsorted(selected.sids, found.sids)
@@ -93,6 +108,14 @@ def exact_times(view: TickView, source: Source, selected: Selected, found: Readi
     is_said = has_end if source.lasts else is_said
     begins_ns = _ns(np.where(is_said, begins_s, 0.0))
     return begins_ns, np.where(has_end, begins_ns + _ns(np.where(has_end, lasts_s, 0.0)), 0)
+
+
+def _down_ns(view: TickView, source: Source, selected: Selected, memory: Memory) -> Ints:
+    """int64[k]: when a reading last showed the link of each series down; 0 where none did."""
+    rows, down_ns = memory.rows(selected.sids), memory["down_ns"]
+    down = np.flatnonzero(_raw(view, selected.states) < source.shows_up)
+    down_ns[rows[down]] = view.series["raw_ns"][selected.states[down]]
+    return np.asarray(down_ns[rows], np.int64)
 
 
 def _growth(view: TickView, found: Readings, before: Floats) -> Floats:

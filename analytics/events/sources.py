@@ -18,7 +18,10 @@ class Source:
     well: of a state, the value from which on nothing is wrong; None: a counter, whose growth is the event.
     brief: growth a second below which it is summed by the hour. unless: metrics that show the same better, of the same
     object and labels; of the same object where ``by_object``. begins, lasts: gauges with the time in seconds at which
-    the newest one began, and its length. changes: a code, a change of which is the event.
+    the newest one began, and its length. changes: a code, a change of which is the event. since: the value is the time
+    in seconds since the newest one, and less than before shows another one.
+    outage: of a count of links, by how much one that is down and up again raises it; state: the metric whose readings
+    show the link, and shows_up: from which value on it is up. An outage that a reading shows is none of these events.
     """
 
     metric: str
@@ -31,13 +34,19 @@ class Source:
     begins: str = ""
     lasts: str = ""
     changes: bool = False
+    since: bool = False
+    outage: float = 0.0
+    state: str = ""
+    shows_up: float = 0.0
 
 
 _BEGINS = "fabric_port_pfc_recent_pause_timestamp_seconds"
 _LASTS = "fabric_port_pfc_recent_pause_estimated_seconds"
 _TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_estimated_seconds_total"
 _NIC_TIMED = "nic_pfc_pause_seconds_total"
+_BOOTED = "fabric_device_boot_time_seconds"
 _PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
+_BOUNCED, _OUTAGES = EventKind.LINK_BOUNCED, "outages"
 
 SOURCES = (
     Source(metric=_TIMED, kind=_PFC, brief=_BRIEF_SHARE, unit="seconds", begins=_BEGINS, lasts=_LASTS),
@@ -69,9 +78,31 @@ SOURCES = (
     ),
     Source(metric="gpu_xid_errors_total", kind=EventKind.XID, unit="XIDs"),
     Source(metric="gpu_xid_last", kind=EventKind.XID, changes=True, unless=("gpu_xid_errors_total",), by_object=True),
+    Source(metric="nvswitch_sxid_errors_total", kind=EventKind.SXID, unit="SXids"),
+    Source(
+        metric="nvswitch_sxid_last",
+        kind=EventKind.SXID,
+        changes=True,
+        unless=("nvswitch_sxid_errors_total",),
+        by_object=True,
+    ),
     Source(metric="fabric_port_up", kind=EventKind.LINK_DOWN, well=1.0),
     Source(metric="nic_up", kind=EventKind.LINK_DOWN, well=1.0),
     Source(metric="ib_port_physical_state", kind=EventKind.LINK_DOWN, well=5.0),  # 5: link up (IBTA PortPhysicalState)
+    Source(
+        metric="fabric_port_flaps_total", kind=_BOUNCED, unit=_OUTAGES, outage=2.0, state="fabric_port_up", shows_up=1.0
+    ),
+    Source(metric="nic_flaps_total", kind=_BOUNCED, unit=_OUTAGES, outage=2.0, state="nic_up", shows_up=1.0),
+    Source(
+        metric="ib_port_link_downed_total",
+        kind=_BOUNCED,
+        unit=_OUTAGES,
+        outage=1.0,  # IBTA LinkDowned counts failures, the others each change of the carrier
+        state="ib_port_physical_state",
+        shows_up=5.0,
+    ),
     Source(metric="fabric_bgp_session_up", kind=EventKind.BGP_DOWN, well=1.0),
     Source(metric="node_boot_time_seconds", kind=EventKind.REBOOT, changes=True, begins="node_boot_time_seconds"),
+    Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, begins=_BOOTED),
+    Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True, unless=(_BOOTED,)),
 )

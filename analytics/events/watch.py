@@ -43,6 +43,7 @@ _MEMORY = (
     MemoryColumn("quiet_ns", dtype="i8"),
     MemoryColumn("published_ns", dtype="i8"),
 )
+_OF_LINKS = (MemoryColumn("down_ns", dtype="i8"),)  # when a reading last showed the link of a count down
 _STORED = TypeAdapter(list[tuple[int, Event]])
 
 
@@ -59,7 +60,7 @@ class Watch:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.dropped: Counter[EventDrop] = Counter()
-        self._memory = Memory(_MEMORY)
+        self._memory = Memory((*_MEMORY, *_OF_LINKS) if source.outage else _MEMORY)
         self._open: dict[int, Event] = {}  # as each began; what changes is in the memory
         self._selected = NOTHING
 
@@ -68,7 +69,7 @@ class Watch:
         events = self._select(view)
         if not self._selected.sids.size:
             return events
-        found, brief = read(view, self.source, self._selected.sids, self._memory)
+        found, brief = read(view, self.source, self._selected, self._memory)
         self._add_brief(brief)
         is_open = self._memory["is_open"][found.rows] > 0
         self._extend(view, found.only(is_open))

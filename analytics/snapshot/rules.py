@@ -6,6 +6,7 @@ of devices: ``Multivariate.blocks``.
 
 from analytics.derived import flaps, job_memory, job_traffic, working_gpus
 from analytics.detectors import lifecycle
+from analytics.events import event_log
 from analytics.snapshot.block import Rule
 from analytics.window import watermark
 
@@ -38,7 +39,7 @@ RULES = {
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
     "starvation": Rule(),
-    "events": Rule(),
+    "events": Rule(format=2, migrations={1: event_log.from_format_1}),
     "flaps": Rule(metrics=flaps.METRICS),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

@@ -20,6 +20,8 @@ from ingest.collectors.kafka_topics.decode.fields import Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.json_reply import parse_json
+from ingest.collectors.nccl_tests.folder import parse_file
+from ingest.collectors.nccl_tests.result import Result
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
@@ -50,6 +52,10 @@ def read_page(system: Source, page: str) -> Reading:
     path = SAMPLES / page
     if path.suffix == ".prom":
         return _exposition(system, path)
+    if system.formats == ("nccl_tests",):
+        tests = parse_file(path.read_bytes(), 1000, path.name)
+        found = [one for test in tests if isinstance(test, Result) for one in test.samples({})]
+        return _mapped(system, [(one.name, one.labels) for one in found])
     if path.suffix == ".txt":
         readings, _ = parse_counters(path.read_bytes())
         return _mapped(system, [(each.name, {"node": str(each.lid), "port": str(each.port)}) for each in readings])

@@ -4,6 +4,7 @@ from bus.base import Bus, Message
 from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import decode_record, encode_record
+from telemetry.events import Event
 from telemetry.incidents import Incident
 from telemetry.ledger import StageReport
 from telemetry.samples import SampleBatch
@@ -16,6 +17,10 @@ async def publish_batches(bus: Bus, *batches: SampleBatch) -> None:
 
 async def publish_incidents(bus: Bus, *versions: Incident) -> None:
     await bus.publish(topics.INCIDENTS, [Message(each.id.encode(), encode_record(each)) for each in versions])
+
+
+async def publish_events(bus: Bus, *versions: Event) -> None:
+    await bus.publish(topics.EVENTS, [Message(each.id.encode(), encode_record(each)) for each in versions])
 
 
 async def first_report(bus: Bus) -> StageReport:

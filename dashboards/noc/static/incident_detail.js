@@ -1,16 +1,18 @@
 // One incident: what broke, since when, for whom, why it is that, what to do.
 import { byId, setLines, setText } from "./dom.js";
 import { drawExplanation, explanationOf } from "./explanation.js";
+import { askForEvents, drawEvents } from "./incident_events.js";
 import { refName, seriesName, withNames } from "./names.js";
 import { cutPlots, drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
 import { clock, count, headline, lost, side, when } from "./words.js";
 
 const EVIDENCE = 3;
-const LINES = 3; // of the timeline and of what it suppresses, at most: as many as there is room for
+const LINES = 3; // of the timeline, of events and of what it suppresses, at most: as many as there is room for
 const BECAUSE = 2;
 const LOAD = "operations/s"; // is compared with what others of the same kind are asked for meanwhile, not with before
 const columns = [...document.querySelectorAll(".columns > div")];
+let drawn = null;
 let drawnVersion = "";
 let pages = true;
 let explained = { of: "", explanation: null };
@@ -19,12 +21,18 @@ let explained = { of: "", explanation: null };
 export function drawDetail(incident, source) {
   pages = source.at === null;
   drawTexts(incident);
+  refreshDetail(source);
   cutPlots(source.at);
   const version = `${source.path}/${incident.id}/${incident.updated}`;
   if (version === drawnVersion) return;
   drawnVersion = version;
   drawPlots(byId("plots"), incident, () => explained, source.path);
   explain(incident, source.path);
+}
+
+/** What goes on while nothing of the incident changes. */
+export function refreshDetail(source) {
+  askForEvents(drawn, source, () => drawTexts(drawn));
 }
 
 async function explain(incident, path) {
@@ -36,6 +44,7 @@ async function explain(incident, path) {
 }
 
 function drawTexts(incident) {
+  drawn = incident;
   const explanation = explained.of === incident.id ? explained.explanation : null;
   const gpus = explanation?.gpus ?? {};
   setText(byId("detail-title"), withNames(headline(incident), gpus));
@@ -54,6 +63,7 @@ function drawTexts(incident) {
   setText(byId("gaps"), incident.gaps.length ? `Data gaps: ${incident.gaps.join(" · ")}` : "");
   for (let lines = LINES; lines > 0; lines -= 1) {
     drawTimeline(incident, gpus, lines);
+    drawEvents(gpus, lines);
     drawExplanation(incident, explanation, pages, lines);
     if (columns.every((node) => node.scrollHeight <= node.clientHeight + 1)) return;
   }

@@ -1,7 +1,7 @@
 // The NOC page: its content once a second from the API, drawn with plain DOM calls. No telemetry is ever parsed as HTML.
 import { byId, setText } from "./dom.js";
 import { refreshFabric } from "./fabric.js";
-import { drawDetail } from "./incident_detail.js";
+import { drawDetail, refreshDetail } from "./incident_detail.js";
 import { drawList, listed } from "./incident_list.js";
 import { leaveLink, linked } from "./linked.js";
 import { refreshOverview } from "./overview.js";
@@ -46,6 +46,7 @@ tick();
 
 async function refresh() {
   refreshed_s = performance.now() / 1000;
+  if (!byId("detail").hidden) refreshDetail(source());
   const [overview] = await Promise.all([refreshOverview(), refreshFabric(source())]);
   if (overview) offerReplays(overview.replays);
   if (!overview?.at) refreshed_s = -Infinity; // nothing was there yet

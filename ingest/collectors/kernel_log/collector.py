@@ -1,4 +1,4 @@
-"""Kernel logs in, the XIDs of each GPU out: one batch of each host each interval."""
+"""Kernel logs in, the XIDs of each GPU and the SXids of each NVSwitch out: one batch of each host each interval."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,6 +18,8 @@ from ingest.collectors.kernel_log.records import (
     GpuName,
     Line,
     Parse,
+    Record,
+    Sxid,
     Unreadable,
     Xid,
     dmesg,
@@ -27,6 +29,7 @@ from ingest.collectors.kernel_log.records import (
     kmsg,
     syslog,
 )
+from ingest.collectors.kernel_log.sxids import HostSxids
 from ingest.collectors.kernel_log.xids import HostXids
 from ingest.ledger import DropReason
 from telemetry.samples import DownReason, SampleBatch
@@ -37,13 +40,14 @@ _LISTING_BYTES_MAX = 4096
 log = structlog.get_logger("ingest")
 
 
-_Found = list[tuple[Line, Xid | GpuName | Unreadable]]
+_Found = list[tuple[Line, Record]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Host:
     target: TargetSamples
     xids: HostXids
+    sxids: HostSxids
 
 
 class KernelLog:
@@ -87,7 +91,7 @@ class KernelLog:
             self._take(line, record, now_ns)
         batches = []
         for host in self._hosts.values():
-            samples = host.target.read(Values.of(host.xids.reading(now_ns)))
+            samples = host.target.read(Values.of([*host.xids.reading(now_ns), *host.sxids.reading()]))
             batches.append(host.target.batch(samples, now_ns, 0.0, self._context.ledger))
         return batches
 
@@ -107,13 +111,13 @@ class KernelLog:
         metrics.RECORDS_LOST.labels(self._config.job_name).inc(lost + self._file.too_long - too_long)
         return found
 
-    def _take(self, line: Line, record: Xid | GpuName | Unreadable, now_ns: int) -> None:
+    def _take(self, line: Line, record: Record, now_ns: int) -> None:
         device = self._config.device or line.host
         if isinstance(record, GpuName):
             if device and (host := self._of(device)) is not None:
                 host.xids.name(record.address, record.uuid)
             return
-        metrics.XIDS.labels(self._config.job_name).inc()
+        (metrics.SXIDS if isinstance(record, Sxid) else metrics.XIDS).labels(self._config.job_name).inc()
         at_ns = line.at_ns or now_ns
         if isinstance(record, Unreadable) or not device:
             self._drop(DropReason.BAD_FORMAT)
@@ -121,7 +125,7 @@ class KernelLog:
             self._drop(DropReason.EVENT_TIME)
         else:
             host = self._of(device)
-            if host is None or not host.xids.add(record, at_ns, before_start=at_ns < self._started_ns):
+            if host is None or not _add(host, record, at_ns, before_start=at_ns < self._started_ns):
                 self._drop(DropReason.QUOTA)
 
     def _of(self, device: str) -> _Host | None:
@@ -135,7 +139,7 @@ class KernelLog:
         if self._config.format is Format.KMSG:
             uuids = self._listing() | uuids
         target = TargetSamples(self._target_name(device), device, _SYSTEM, self._started_ns)
-        return _Host(target, HostXids(uuids, to_ns(self._config.hold_s)))
+        return _Host(target, HostXids(uuids, to_ns(self._config.hold_s)), HostSxids())
 
     def _target_name(self, device: str) -> str:
         return f"{self._config.job_name}/{device}"
@@ -160,6 +164,13 @@ class KernelLog:
         if problem and problem != self._problem:
             log.warning("kernel log cannot be read", target=self.name, error=problem)
         self._problem = problem
+
+
+def _add(host: _Host, record: Xid | Sxid, at_ns: int, *, before_start: bool) -> bool:
+    """Whether there was room for it."""
+    if isinstance(record, Sxid):
+        return host.sxids.add(record, before_start=before_start)
+    return host.xids.add(record, at_ns, before_start=before_start)
 
 
 def kernel_logs(configs: Sequence[Config], context: CollectorContext, uptime_ns: int) -> list[KernelLog]:

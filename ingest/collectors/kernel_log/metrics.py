@@ -8,4 +8,9 @@ RECORDS_LOST = Counter(
     "Records that the kernel overwrote before they were read, and lines of more than 64 KiB.",
     ["job"],
 )
-XIDS = Counter(_PREFIX + "xids_total", "XID records read, those dropped included.", ["job"])
+XIDS = Counter(
+    _PREFIX + "xids_total",
+    "XID records read, those dropped included, and those of NVSwitches that cannot be read.",
+    ["job"],
+)
+SXIDS = Counter(_PREFIX + "sxids_total", "SXid records read, those dropped included.", ["job"])

@@ -18,6 +18,12 @@ import orjson
 _ADDRESS = r"(?:PCI:)?([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2})(?:\.[0-7])?"
 _XID = re.compile(rf"NVRM: Xid \({_ADDRESS}(?: GPU-I:(\d{{1,3}})(?: GPU-CI:\d{{1,3}})?)?\): (\d{{1,5}})(?:[,:]|$)")
 _XID_BEGIN = "NVRM: Xid ("
+# Lines with the same code that go on with Severity or Data are further parts of one record.
+_SXID = re.compile(
+    rf"nvidia-nvswitch(\d{{1,3}}): SXid \({_ADDRESS}\): (\d{{1,6}}), "
+    r"(?:(Fatal|Non-fatal)(?:, Link (\d{1,3})\b)?|(Severity|Data)\b)"
+)
+_SXID_BEGIN = re.compile(r"nvidia-nvswitch\d{1,3}: SXid \(")
 _GPU = re.compile(rf"NVRM: GPU at {_ADDRESS}: (GPU-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
 _UPTIME = re.compile(r"\[[^\]]{1,40}\] ?")
 _SYSLOG = re.compile(
@@ -50,6 +56,16 @@ class Xid:
 
 
 @dataclass(frozen=True, slots=True)
+class Sxid:
+    """An error of an NVSwitch. switch: as DCGM calls it, ``nvswitch3``. link: '' where it is not of one."""
+
+    switch: str
+    code: int
+    is_fatal: bool
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GpuName:
     """The driver says which GPU is at an address, before its first XID."""
 
@@ -59,9 +75,10 @@ class GpuName:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A line that begins as an XID and goes on as nothing known."""
+    """A line that begins as an XID or SXid and goes on as nothing known."""
 
 
+Record = Xid | Sxid | GpuName | Unreadable
 Parse = Callable[[str], Line | None]
 
 
@@ -108,21 +125,34 @@ def journal_json(line: str) -> Line | None:
     return Line(_without_uptime(text), host, at_ns)
 
 
-def driver_record(text: str) -> Xid | GpuName | Unreadable | None:
-    """What the driver says of a GPU; None for all other text.
+def driver_record(text: str) -> Record | None:
+    """What the driver says of a GPU or an NVSwitch; None for all other text.
 
     >>> driver_record("NVRM: Xid (PCI:0000:9b:00): 79, pid=1234, name=python3, GPU has fallen off the bus.")
     Xid(address='0000:9b:00', code=79, instance='')
     >>> driver_record("NVRM: Xid (PCI:0000:9b:00 GPU-I:03): 13, pid=7, Graphics Exception").instance
     '3'
+    >>> driver_record("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress PRIV error")
+    Sxid(switch='nvswitch3', code=12028, is_fatal=False, link='32')
     """
     if text.startswith(_XID_BEGIN):
         found = _XID.match(text)
         if found is None:
             return Unreadable()
         return Xid(pci_address(found[1]), int(found[3]), str(int(found[2])) if found[2] else "")
+    if _SXID_BEGIN.match(text):
+        return _sxid(text)
     found = _GPU.match(text)
     return GpuName(pci_address(found[1]), found[2]) if found else None
+
+
+def _sxid(text: str) -> Sxid | Unreadable | None:
+    found = _SXID.match(text)
+    if found is None:
+        return Unreadable()
+    if found[6]:
+        return None
+    return Sxid(f"nvswitch{int(found[1])}", int(found[3]), found[4] == "Fatal", str(int(found[5])) if found[5] else "")
 
 
 def pci_address(text: str) -> str:

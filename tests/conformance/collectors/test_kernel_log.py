@@ -15,6 +15,7 @@ from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.kernel_log.collector import KernelLog
 from ingest.collectors.kernel_log.config import Config
 from ingest.ledger import DropReason, Ledger
+from telemetry.events import EventKind
 from telemetry.findings import Finding, FindingKind
 from telemetry.samples import DownReason, SampleBatch
 from tests.ledgers import assert_accounted
@@ -200,3 +201,38 @@ async def test_it_reads_until_it_is_cancelled(context: CollectorContext, file: P
     running.cancel()
     await asyncio.wait([running])
     assert running.cancelled()
+
+
+SXID = "nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, {}\n"
+SXID_PARTS = ("Non-fatal, Link 32 egress non-posted PRIV error (First)", "Severity 0 Engine instance 32", "Data {0x00}")
+SXID_COUNT = (
+    'nvswitch_sxid_errors_total{device="node1",link="32",nvswitch="nvswitch3",severity="non_fatal",sxid="12028"}'
+)
+
+
+async def test_sxids_of_nvswitches_are_counted_once_a_record(context: CollectorContext, file: Path) -> None:
+    log = make(context, file)
+    emitted = list(await log.collect(START_NS))
+    append(file, "".join(SXID.format(part) for part in SXID_PARTS) * 2)
+    for expected in (0.0, 2.0, 2.0):
+        batches = await log.collect(START_NS)
+        assert values(batches[0]) == READ | {SXID_COUNT: expected}
+        emitted += batches
+    append(file, SXID.format("Whatever, Link 32"))
+    emitted += await log.collect(START_NS)
+    assert context.ledger.drops == {DropReason.BAD_FORMAT: 1}
+    assert_accounted(context.ledger, emitted, nobodys=1)
+
+
+async def test_an_sxid_becomes_an_event_of_the_host(context: CollectorContext, file: Path) -> None:
+    log = make(context, file)
+    batches: list[SampleBatch] = []
+    for tick in range(16):
+        if tick == 5:
+            append(file, SXID.format(SXID_PARTS[0]))
+        batches += await log.collect(START_NS + round(tick * INTERVAL_S * SECOND))
+    engine = build_engine(EngineConfig(interval_s=INTERVAL_S))
+    run(engine, batches)
+    *_, last = engine.events.pop_due()
+    assert (last.kind, last.count, str(last.object)) == (EventKind.SXID, 1, "device:node1")
+    assert last.detail == "SXid 12028 on nvswitch3 link 32, non-fatal"

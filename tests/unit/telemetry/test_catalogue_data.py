@@ -20,7 +20,7 @@ LABELS = {
     "op", "system", "side", "component", "version", "address", "algorithm", "bin", "class", "color", "communicator",
     "condition", "duplex", "effect", "engine", "event", "job_name", "key", "kubelet", "lid", "location", "mode",
     "mountpoint", "name", "nid", "nvswitch", "outcome", "owner", "owner_kind", "part", "peer_name", "peer_port", "pipe",
-    "qp_type", "ranks", "row", "runtime", "serial", "size", "state", "inlet", "outlet",
+    "qp_type", "ranks", "row", "runtime", "serial", "size", "state", "sxid", "inlet", "outlet",
 }  # fmt: skip
 # The unit that ends a name; names without a unit count things or are states.
 SUFFIXES = (

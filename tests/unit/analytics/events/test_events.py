@@ -35,6 +35,15 @@ UP = port_key("fabric_port_up")
 STORM = port_key("fabric_pfc_watchdog_operational", queue="3")
 SESSION = series_key("fabric_bgp_session_up", {"device": "leaf1", "peer": "10.0.0.1"})
 XIDS = series_key("gpu_xid_errors_total", {"device": "leaf1", "gpu": "GPU-1", "xid": "79"})
+FLAPS = port_key("fabric_port_flaps_total")
+DOWNED = series_key("ib_port_link_downed_total", {"device": "leaf1", "port": "1"})
+PHYSICAL = series_key("ib_port_physical_state", {"device": "leaf1", "port": "1"})
+UPTIME = series_key("fabric_device_uptime_seconds", {"device": "leaf1"})
+SXIDS = series_key(
+    "nvswitch_sxid_errors_total",
+    {"device": "leaf1", "nvswitch": "nvswitch3", "sxid": "12028", "severity": "non_fatal", "link": "32"},
+)
+SXID_LAST = series_key("nvswitch_sxid_last", {"device": "leaf1", "nvswitch": "nvswitch3", "severity": "fatal"})
 BOOT = series_key("node_boot_time_seconds", {"device": "leaf1"})
 PAUSE = "fabric_port_pfc_pause_seconds_total"
 START_S = START_NS // SECOND
@@ -116,6 +125,19 @@ def test_xids_are_counted_and_named() -> None:
     assert at(ended) == (10, 20, 10, 20)
 
 
+def test_sxids_say_where_and_how_grave() -> None:
+    *_, ended = logged([SXIDS], [[0], [0], [2], *[[2]] * 8])
+    assert (ended.kind, ended.count, str(ended.object)) == (EventKind.SXID, 2, "device:leaf1")
+    assert ended.detail == "SXid 12028 on nvswitch3 link 32, non-fatal"
+    *_, ended = logged([SXID_LAST], [[0], [0], *[[20034]] * 9])
+    assert ended.detail == "SXid 20034 on nvswitch3, fatal"
+
+
+def test_the_kernel_log_knows_sxids_better_than_dcgm() -> None:
+    events = logged([SXIDS, SXID_LAST], [[0, 0], [0, 0], *[[1, 20034]] * 9])
+    assert {each.source for each in events} == {"nvswitch_sxid_errors_total"}
+
+
 def test_a_gpu_has_the_name_that_people_give_it() -> None:
     info = {"device": "leaf1", "gpu": "GPU-1", "index": "3", "serial": "1650321004242"}
     first, *_ = logged([XIDS, series_key("gpu_info", info)], [[0, 1], [0, 1], [1, 1]])
@@ -125,6 +147,61 @@ def test_a_gpu_has_the_name_that_people_give_it() -> None:
 def test_a_reboot_has_the_time_of_the_boot() -> None:
     *_, ended = logged([BOOT], [[START_S - 900], [START_S - 900], *[[START_S + 13]] * 9])
     assert (ended.kind, at(ended)[:2]) == (EventKind.REBOOT, (13, 13))
+
+
+def test_a_switch_reboots_when_its_uptime_begins_again() -> None:
+    *_, ended = logged([UPTIME], [[900], [910], *([n * 10 + 3.0] for n in range(9))])
+    assert (ended.kind, ended.count, str(ended.object), at(ended)[:2]) == (
+        EventKind.REBOOT,
+        1,
+        "device:leaf1",
+        (17, 17),
+    )
+
+
+def test_a_switch_that_states_its_boot_time_reboots_once() -> None:
+    booted = series_key("fabric_device_boot_time_seconds", {"device": "leaf1"})
+    rows = [[START_S - 900.0, 900.0], [START_S - 900.0, 910.0], *([START_S + 13.0, n * 10 + 7.0] for n in range(9))]
+    events = logged([booted, UPTIME], rows)
+    assert [each.state for each in events] == [EventState.OPEN, EventState.ENDED]
+    assert (events[0].source, at(events[0])[:2]) == ("fabric_device_boot_time_seconds", (13, 13))
+
+
+def test_an_uptime_that_says_nothing_of_its_time_leaves_the_bounds() -> None:
+    # It was shorter before, and yet longer than the time since the reading before: what counts is another clock.
+    *_, ended = logged([UPTIME], [[9000], [9010], *([500 + n * 10.0] for n in range(9))])
+    assert (ended.kind, at(ended)[:2]) == (EventKind.REBOOT, (10, 20))
+
+
+def test_a_link_that_bounces_between_two_readings() -> None:
+    opened, ended = logged([FLAPS, UP], [[4, 1], [4, 1], [6, 1], [10, 1], *[[10, 1]] * 8])
+    assert (opened.kind, opened.source, opened.unit) == (EventKind.LINK_BOUNCED, "fabric_port_flaps_total", "outages")
+    assert (ended.count, ended.amount, at(ended)) == (3, 3.0, (10, 20, 20, 30))
+
+
+def test_an_adapter_counts_each_failure_of_its_link_once() -> None:
+    *_, ended = logged([DOWNED, PHYSICAL], [[4, 5], [4, 5], [5, 5], *[[5, 5]] * 8])
+    assert (ended.kind, ended.count, at(ended)[:2]) == (EventKind.LINK_BOUNCED, 1, (10, 20))
+
+
+@pytest.mark.parametrize(
+    ("keys", "rows"),
+    [
+        ([FLAPS, UP], [[4, 1], [5, 0], [6, 1], [6, 1]]),
+        ([FLAPS, UP], [[4, 1], [4, 0], [4, 1], [6, 1], [6, 1]]),  # its count comes late
+        ([DOWNED, PHYSICAL], [[4, 5], [5, 3], [5, 5], [5, 5]]),
+        ([FLAPS, UP], [[4, 1], [5, 1], [5, 1]]),
+        ([FLAPS, UP], [[90, 1], [2, 1], [2, 1]]),
+        ([FLAPS], [[7], [7], [7]]),
+    ],
+    ids=["seen down", "seen down before", "seen down, InfiniBand", "half of it", "counters of a reboot", "nothing"],
+)
+def test_a_link_that_a_reading_shows_down_did_not_bounce(keys: list[str], rows: list[list[float]]) -> None:
+    assert [each.kind for each in logged(keys, rows) if each.kind is EventKind.LINK_BOUNCED] == []
+
+
+def test_a_count_without_a_state_shows_a_bounce_too() -> None:
+    assert logged([FLAPS], [[4], [4], [6], [6]])[0].kind is EventKind.LINK_BOUNCED
 
 
 def test_what_is_beyond_the_cap_is_summed_or_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,8 +286,17 @@ def test_what_another_metric_shows_better_from_now_on_ends() -> None:
 
 def test_portions_and_a_restart_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "BRIEF_NS", 600 * SECOND)
-    keys = [PAUSED, UP, XIDS]
-    rows = [[n * 0.03 + 2.0 * (n % 40 > 37), float(n % 50 != 7), float(n // 60)] for n in range(140)]
+    keys = [PAUSED, UP, XIDS, FLAPS, UPTIME]
+    rows = [
+        [
+            n * 0.03 + 2.0 * (n % 40 > 37),
+            float(n % 50 != 7),
+            float(n // 60),
+            2.0 * (n // 45) + (n % 50 > 6) + (n % 50 > 7),
+            n % 70 * 10.0 + 4,
+        ]
+        for n in range(140)
+    ]
     one_by_one = [encode_record(each) for each in logged(keys, rows)]
     assert one_by_one == [encode_record(each) for each in logged(keys, rows, every=37)]
     assert one_by_one == [encode_record(each) for each in logged(keys, rows, restarts=[0, 3, 38, 39, 117])]
@@ -229,3 +315,25 @@ def test_a_snapshot_of_a_product_without_events_is_read(tmp_path: Path) -> None:
     run(new, [batch(of, n, [n * 0.03 + 2.0 * (n > 12), 0.0]) for n in range(10, 16)])
     (opened,) = new.events.pop_due()  # nobody saw when the link went down
     assert (opened.kind, at(opened)[:2]) == (EventKind.PFC_PAUSE, (120, 130))
+
+
+def test_a_snapshot_from_before_bounces_were_events_is_read(tmp_path: Path) -> None:
+    of, engine, new, path = table("leaf1", [FLAPS, UP]), Engine(CONFIG), Engine(CONFIG), tmp_path / "snapshot"
+    run(engine, [batch(of, n, [4.0, float(n < 8)]) for n in range(10)])
+    snapshot.save(path, engine, MARK)
+    head, arrays = state_file.read(path)
+    assert head["blocks"]["events"][0] == 2
+    head["blocks"]["events"][0] = 1
+    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid")
+    for name in [name for name in head["parts"]["events"]["watches"] if name.startswith(later)]:
+        del head["parts"]["events"]["watches"][name]
+    was = {name: each for name, each in arrays.items() if not name.startswith(tuple(f"events/{one}" for one in later))}
+    assert len(was) < len(arrays)
+    state_file.write(path, head, was)
+    assert snapshot.load(path, new) == Loaded(MARK, {}, ())
+    run(new, [batch(of, n, [4.0 + 2 * (n > 13), 1.0]) for n in range(10, 30)])
+    assert [(each.kind, each.state) for each in new.events.pop_due()] == [
+        (EventKind.LINK_BOUNCED, EventState.OPEN),
+        (EventKind.LINK_DOWN, EventState.ENDED),
+        (EventKind.LINK_BOUNCED, EventState.ENDED),
+    ]

@@ -63,6 +63,13 @@ def test_the_table_stays_the_same_until_a_path_is_new() -> None:
     assert one.decode([updates(out_octets=5)], NOW).table is not first.table
 
 
+def test_the_boot_time_of_a_switch_is_in_seconds() -> None:
+    decoded = decoder().decode([updates("/system/state", boot_time=NOW)], NOW)
+    assert samples(decoded) == {
+        'fabric_device_boot_time_seconds{device="leaf1"}': pytest.approx(NOW / NS_PER_S, abs=1e-3)
+    }
+
+
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ingest.collectors.kernel_log.records import (
     GpuName,
     Line,
+    Sxid,
     Unreadable,
     Xid,
     dmesg,
@@ -23,6 +24,7 @@ from tests.samples import SAMPLES
 
 BOOT_NS = 1_700_000_000_000_000_000
 TEXT = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python3, GPU has fallen off the bus."
+SWITCH = "nvidia-nvswitch3: SXid (PCI:0000:05:00.0)"
 UUID = "GPU-509665ad-b600-ac93-3616-d754b23d636d"
 
 
@@ -107,6 +109,19 @@ def test_entries_of_the_journal(line: str, expected: Line | None) -> None:
         ("NVRM: Xid (PCI:0000:41:00): 999999, a", Unreadable()),
         ("NVRM: GPU at PCI:0000:9b:00: GPU-????????-????-????-????-????????????", None),
         (f"python: {TEXT}", None),
+        (
+            f"{SWITCH}: 12028, Non-fatal, Link 60 egress non-posted PRIV error (First)",
+            Sxid("nvswitch3", 12028, False, "60"),
+        ),
+        (f"{SWITCH}: 24007, Fatal, Link 04 sourcetrack timeout error (First)", Sxid("nvswitch3", 24007, True, "4")),
+        (f"{SWITCH}: 10003, Non-fatal, host error", Sxid("nvswitch3", 10003, False)),
+        (f"{SWITCH}: 12028, Severity 0 Engine instance 60 Sub-engine instance 00", None),
+        (f"{SWITCH}: 12028, Data {{0x00000000, 0x00000000}}", None),
+        (f"{SWITCH}: 12028", Unreadable()),
+        (f"{SWITCH}: 12028, Harmless, Link 60", Unreadable()),
+        ("nvidia-nvswitch3: SXid (PCI:here): 12028, Fatal", Unreadable()),
+        ("nvidia-nvswitch2: open (major=510)", None),
+        (f"python: {SWITCH}: 24007, Fatal, Link 04", None),
     ],
 )
 def test_what_the_driver_says(text: str, expected: object) -> None:
