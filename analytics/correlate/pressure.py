@@ -25,16 +25,19 @@ def explains_wait(view: CorrelationView, cause: Cause, waits: Finding) -> bool:
         return True
     if _waits_for_clock(view, cause, waits):
         return False
+    if cause.kind in _AT_HOST and _outside_kernels(view, waits) and not _at_storage(view, cause):
+        return False
     if waits.confidence >= SUPPORTS_ONLY:
         return True
-    if cause.kind in _AT_HOST and _outside_kernels(waits) and not _at_storage(view, cause):
-        return False
     ports = {origin.port for origin in view.origins if origin.end is End.EDGE} - {cause.root}
     return not any(waits.object.name in view.jobs.of(port) for port in ports)
 
 
-def _outside_kernels(waits: Finding) -> bool:
-    """Whether a job works less, for longer than one bin, and its pace in kernels is as usual (``job_slowed``)."""
+def _outside_kernels(view: CorrelationView, waits: Finding) -> bool:
+    """Whether a job works less, for longer than one bin, and its pace in kernels is as usual (``job_slowed``), or it
+    computes nothing and its GPUs have no kernels (``job_idle``)."""
+    if waits.kind is FindingKind.JOB_STALLED:
+        return any(finding.kind is FindingKind.JOB_IDLE for finding in view.about(waits.object))
     return waits.kind is FindingKind.JOB_SLOWED and waits.confidence < SUPPORTS_ONLY and waits.score >= 1.0
 
 

@@ -75,7 +75,8 @@ class JobActivity:
                 continue
             written, shared = writes.now(name) if job.checkpoints.pauses(job.busy) else (0.0, False)
             every_ns = job.every_ns(view.config.interval_ns)
-            checkpoints = job.checkpoints.updated(job.newest_ns, job.busy, written, shared, every_ns)
+            sent = writes.sent(name, job.checkpoints.still_ns)
+            checkpoints = job.checkpoints.updated(job.newest_ns, job.busy, written, shared, every_ns, sent)
             self._jobs[name] = replace(job, checkpoints=checkpoints)
 
     def state(self) -> State:

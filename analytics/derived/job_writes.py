@@ -7,7 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.derived.job_traffic import series_of_hosts
 from analytics.models import baseline
+from analytics.models.jobs.checkpoints import ALIKE_TIMES, DONE_BYTES_PER_SECOND, WRITES_BYTES_PER_SECOND, Sent
 from analytics.view.tick_view import Column, TickView
 from telemetry.objects import ObjectKind
 from telemetry.topology import Mount
@@ -17,6 +19,7 @@ METRIC = "storage_written_bytes_total"
 # scale, so the background is at least level less scale.
 _BACKGROUND_TIMES = 1.2
 _BYTES_PER_SECOND_MIN = 10e6  # logs and metrics of a host write less
+_HOSTS_SHARE = 0.9  # of a job's, whose values must be known; an assumption
 
 
 def not_local(labels: Mapping[str, str]) -> bool:
@@ -46,6 +49,23 @@ class JobWrites:
         mounted = self._filesystems(nodes)
         shared = any(mounted & self._filesystems(others) for other, others in self._nodes.items() if other != job_id)
         return self._burst(column.only(_of_filesystems(column, mounted, self._view.index.objects.names))), shared
+
+    def sent(self, job_id: str, since_ns: int) -> Sent | None:
+        """What its hosts sent in their newest collections; None unless most of these lie in the time since then."""
+        view, sids_of = self._view, self._view.per_physical(series_of_hosts)
+        hosts = sorted({host for host in self._nodes.get(job_id, ()) if host in sids_of})
+        sids = np.array([sid for host in hosts for sid in sids_of[host]], np.int64)
+        of = np.repeat(np.arange(len(hosts)), [len(sids_of[host]) for host in hosts])
+        began_ns = view.series["value_ns"][sids] - np.round(view.cadence_s[sids] * 1e9).astype(np.int64)
+        known = view.fresh[sids] & (began_ns >= since_ns)
+        whole = np.bincount(of[~known], minlength=len(hosts)) == 0
+        if not since_ns or whole.sum() < max(1.0, _HOSTS_SHARE * len(hosts)):
+            return None
+        sent = np.bincount(of, view.series["value"][sids], len(hosts))[whole]
+        nics = np.bincount(of, minlength=len(hosts))[whole]
+        usual = float(np.median(sent / nics))
+        alike = usual >= DONE_BYTES_PER_SECOND and float((sent / nics).max()) <= ALIKE_TIMES * usual
+        return Sent(float(sent.sum()), bool((sent >= WRITES_BYTES_PER_SECOND * nics).any()), alike)
 
     def _burst(self, column: Column) -> float:
         scale = self._view.series["baseline"][column.sids, baseline.SCALE]

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 import rustworkx as rx
 
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, SUPPORTS_ONLY, Cause, cause_of
+from analytics.correlate.cost import lost_share
 from analytics.correlate.symptoms import hangs, sends_nothing
 from analytics.correlate.texts.phrases import short
 from analytics.correlate.view import CorrelationView
+from analytics.models.jobs.work_level import LOW_SHARE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import finding_kinds
@@ -119,6 +121,11 @@ def _by_onset(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda finding: (finding.onset_ns, finding.id))
 
 
+def _by_itself(finding: Finding) -> bool:
+    """Whether a job is only a little slower, by no low bin: work changes by itself, as where experts get hot."""
+    return finding.kind is FindingKind.JOB_SLOWED and lost_share(finding) < 1.0 - LOW_SHARE
+
+
 def _cause(
     view: CorrelationView,
     kind: IncidentKind,
@@ -131,8 +138,11 @@ def _cause(
     """waiting: findings that jobs wait for it, which are no reason to open one. reason: '' where there is none.
     silent: the host that may hide it, '' for none."""
     open_already = view.is_firing(kind, {finding.object for finding in group})
-    faint = all(finding.kind in FAINT for finding in group)
-    waited = [finding for finding in group if finding.id in past_hold and finding.confidence >= SUPPORTS_ONLY]
+    opening = group
+    if kind is IncidentKind.UNEXPLAINED and not silent:
+        opening = [finding for finding in group if not _by_itself(finding)]
+    faint = all(finding.kind in FAINT for finding in opening)
+    waited = [finding for finding in opening if finding.id in past_hold and finding.confidence >= SUPPORTS_ONLY]
     if not open_already and (not waited or (faint and len(waited) < view.config.deviations_min)):
         return
     group = _by_onset(group)

@@ -5,11 +5,14 @@ it writes, whoever else uses the file system. So a member that sends a fraction 
 since the job stands still, makes the checkpoint late long before it is; one that is done has sent its part before.
 
 The premises: the job was shown to work in lockstep, and stands still. Its hosts work for it alone, and send. And this
-member has sent its part in an earlier checkpoint of this job: where one rank writes for all, the others never do.
+member has sent its part in an earlier checkpoint of this job: where one rank writes for all, the others never do. And
+not all of them send alike: else they wait for a target that is slow for everybody, and who was read a few seconds
+earlier in the checkpoint is no slower than the others.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +23,14 @@ from analytics.derived.work_classes import job_tags
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
 from analytics.models.group_medians import group_medians
-from analytics.models.jobs.checkpoints import LATE_TIMES
+from analytics.models.jobs.checkpoints import (
+    ALIKE_TIMES,
+    DONE_BYTES_PER_SECOND,
+    LATE_TIMES,
+    WRITES_BYTES_PER_SECOND,
+)
+from analytics.snapshot.block import Migration
+from analytics.snapshot.stateful import State
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
@@ -32,7 +42,6 @@ _HOSTS_MIN = 2
 # A checkpoint is late from twice its usual time on. Members of a healthy one differ, by the targets that their files
 # lie on and who else uses these: what they differed by before is remembered, and as much again is left for what is new.
 _SLOWER_TIMES = LATE_TIMES**2
-_BYTES_PER_SECOND_MIN = 10e6  # of each NIC of the others: heartbeats, logs and metrics send less
 # What is left of the others' rates when a collection has the end of a step in it and the next one has not: kernels
 # exchange far more than a checkpoint writes. Then what was sent before is no part of the checkpoint.
 _STEP_SHARE = 0.1
@@ -68,6 +77,8 @@ class CheckpointMember(Detector):
     metrics: tuple[str, ...] = ("gpu_utilization_ratio", SENT, RECEIVED)
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 0.0
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
     memory: tuple[MemoryColumn, ...] = (
         MemoryColumn("job"),
         MemoryColumn("pause_s"),
@@ -79,6 +90,7 @@ class CheckpointMember(Detector):
         MemoryColumn("goes_on"),
         MemoryColumn("least_share"),
         MemoryColumn("late"),
+        MemoryColumn("alike"),
         MemoryColumn("learned"),
         MemoryColumn("shares", _KEPT),
     )
@@ -92,11 +104,12 @@ class CheckpointMember(Detector):
         whole = _add_rounds(memory, rows, members)
         most = np.where(memory["round_s"][rows] > 0.0, memory["most"][rows], np.nan)
         usual = group_medians(members.jobs, most)
-        usual[~(usual >= _BYTES_PER_SECOND_MIN * members.nics)] = np.nan
+        usual[~(usual >= WRITES_BYTES_PER_SECOND * members.nics)] = np.nan
         share = most / usual
         least = np.where(memory["learned"][rows] > 0, np.minimum(memory["shares"][rows].min(axis=1), 1.0), np.nan)
         with np.errstate(divide="ignore", invalid="ignore"):
             slower = np.nan_to_num(np.minimum(least / share / _SLOWER_TIMES, _SCORE_MAX))
+        slower = np.where(memory["alike"][rows] > 0.0, 0.0, slower)
         # Who is late stays so until the job goes on: in the end the others have nothing left to be compared with.
         late = memory["late"][rows]
         late = np.where(whole & (late < _ROUNDS), np.where(slower >= 1.0, late + 1.0, 0.0), late)
@@ -106,6 +119,11 @@ class CheckpointMember(Detector):
         memory["least_share"][rows] = np.fmin(share, memory["least_share"][rows])
         at_s = np.where(pause_s > 0.0, memory["round_s"][rows], memory["seen_s"][rows])
         return [_of_jobs(view, members, score, (most, least * usual), (at_s, pause_s))]
+
+
+def _from_format_1(state: State) -> State:
+    """Format 1 did not know whether members send alike: the next round says so."""
+    return State(state.head, {**state.arrays, "alike": np.zeros(len(state.arrays["sid"]))})
 
 
 def _pauses(view: TickView, members: Members) -> tuple[Floats, NDArray[np.bool_]]:
@@ -135,7 +153,7 @@ def _open(memory: Memory, rows: NDArray[np.int64], members: Members, pause_s: Fl
     memory["shares"][rows[learns], at] = share[learns]
     memory["learned"][rows[learns]] += 1.0
     memory["least_share"][rows[new]] = np.nan
-    for name in ("sent_s", "round_s", "most", "goes_on", "late"):
+    for name in ("sent_s", "round_s", "most", "goes_on", "late", "alike"):
         memory[name][rows[new]] = 0.0
     memory["pause_s"][rows] = pause_s
 
@@ -163,7 +181,7 @@ def _add_rounds(memory: Memory, rows: NDArray[np.int64], members: Members) -> ND
     now, before = group_medians(members.jobs, sent), group_medians(members.jobs, most)
     fastest = np.zeros(int(members.jobs.max(initial=-1)) + 1)
     np.maximum.at(fastest, members.jobs, sent)
-    counts = _BYTES_PER_SECOND_MIN * members.nics
+    counts = WRITES_BYTES_PER_SECOND * members.nics
     steps = _STEP_SHARE * fastest[members.jobs] > np.where(before > 0.0, before, now)
     memory["goes_on"][rows[whole & (before >= counts) & steps]] = 1.0
     whole &= ~steps & (memory["goes_on"][rows] == 0.0)
@@ -171,6 +189,8 @@ def _add_rounds(memory: Memory, rows: NDArray[np.int64], members: Members) -> ND
     memory["least_share"][rows[ended]] = np.nan
     memory["most"][rows[whole]] = np.where(ended, sent, np.maximum(most, sent))[whole]
     memory["round_s"][rows[whole]] = sent_s[whole]
+    alike = (sent <= ALIKE_TIMES * now) & (now <= ALIKE_TIMES * sent) & (now >= DONE_BYTES_PER_SECOND * members.nics)
+    memory["alike"][rows[whole]] = alike[whole]
     return whole
 
 

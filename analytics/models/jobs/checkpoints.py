@@ -7,6 +7,7 @@ meanwhile. Checkpoints that do not stop the job (asynchronous ones) are not seen
 import math
 from dataclasses import dataclass, replace
 from statistics import median, median_low
+from typing import NamedTuple
 
 _DIP = 0.1  # of the usual share of time with kernels: training runs kernels all the time
 _SCALES = 4.0 * 1.4826  # robust standard deviations, for jobs with an uneven load
@@ -27,8 +28,25 @@ _TRICKLE = 0.1  # of the peak of this pause: less is written by those who have n
 # Of the usual peak of this job's checkpoints: what is written during a pause and is less was written by others. Members
 # write at once and as fast as the file system takes it; that three of four targets are slow leaves a quarter.
 _PEAK_SHARE = 0.25
+# Of each NIC of a host whose job stands still: who writes sends more than the first, as heartbeats, logs and metrics
+# are less, and who is done sends less than the second. All send alike where each sends as much as the others, give or
+# take (assumptions).
+WRITES_BYTES_PER_SECOND, DONE_BYTES_PER_SECOND = 10e6, 2e6
+ALIKE_TIMES = LATE_TIMES
 # Of a checkpoint without a known length: loading and checkpoints mostly take less (assumption, as for a stalled job).
 UNKNOWN_LENGTH_NS = 120 * 10**9
+
+
+class Sent(NamedTuple):
+    """What the hosts of a job sent while it stood still: that is what they wrote, whoever else uses the file system.
+
+    total: bytes a second of all of them; writes: whether one sends more than heartbeats; alike: whether all of them
+    send, one as much as the other, so that nobody waits for a single one.
+    """
+
+    total: float
+    writes: bool
+    alike: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +58,8 @@ class Checkpoints:
     while none were. bulk_ns: when more than a trickle of that was last written. busy_min: smallest share of time with
     kernels in the pause; dips: by how much that was below the usual share, as a share of it, of the newest checkpoints.
     peaks: of those, the most bytes a second. still_ns: since when nearly all GPUs are without kernels in the open
-    pause, 0 while they are not. rests_ns: lengths of the newest pauses in which nothing was written.
+    pause, 0 while they are not. rests_ns: lengths of the newest pauses in which nothing was written. carries: whether
+    the NICs that are counted were seen to carry what the hosts write.
     """
 
     usual: tuple[float, ...] = ()
@@ -55,25 +74,36 @@ class Checkpoints:
     peaks: tuple[float, ...] = ()
     still_ns: int = 0
     rests_ns: tuple[int, ...] = ()
+    carries: bool = False
 
     def updated(
-        self, at_ns: int, busy: float, written: float, shared: bool = False, every_ns: int = 0
+        self,
+        at_ns: int,
+        busy: float,
+        written: float,
+        shared: bool = False,
+        every_ns: int = 0,
+        sent: Sent | None = None,
     ) -> "Checkpoints":
         """With one more round of collections.
 
         busy: share of the interval with kernels; written: bytes a second in it; shared: whether another job may have
         written them. After a trickle a checkpoint does not grow again, so more bytes are those of another job.
-        every_ns: how far apart values are that show a pause.
+        every_ns: how far apart values are that show a pause. sent: by its own hosts, None where that is not known. They
+        wrote no more than that, where it is known to go over these NICs.
         """
         if self._stands_later(at_ns, busy, every_ns):
             written_until_ns = self.bulk_ns + at_ns - self.newest_ns
-            before = replace(self._finished(written_until_ns, 0.0), pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0)
-            return before.updated(at_ns, busy, written, shared, every_ns)
+            before = self._finished(written_until_ns, 0.0) if self.trickles_ns() else self
+            before = replace(before, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0)
+            return before.updated(at_ns, busy, written, shared, every_ns, sent)
+        if sent is not None and self.carries and sent.total < written:
+            written, shared = sent.total, False
         if self.peaks and not self.peak and written < _PEAK_SHARE * median(self.peaks):
             written = 0.0
         if busy < self._pause_below():
             by_others = shared and self.trickles_ns() > 0
-            return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others)
+            return self._in_pause(at_ns, busy, 0.0 if by_others else written, by_others, sent)
         after = self._finished(at_ns, written) if self.pause_ns and (self.peak or written) else self._rested(at_ns)
         usual = (*after.usual[1 - _USUAL_MAX :], busy)
         after = replace(after, usual=usual, newest_ns=at_ns, pause_ns=0, peak=0.0, bulk_ns=0, busy_min=1.0, still_ns=0)
@@ -81,11 +111,13 @@ class Checkpoints:
             return replace(after, began_ns=())
         return after
 
-    def _in_pause(self, at_ns: int, busy: float, written: float, by_others: bool) -> "Checkpoints":
+    def _in_pause(self, at_ns: int, busy: float, written: float, by_others: bool, sent: Sent | None) -> "Checkpoints":
         peak, bulk_ns = self.peak, self.bulk_ns
         if not by_others:
             peak = max(peak, written)
             bulk_ns = at_ns if written > _TRICKLE * peak else bulk_ns
+        if sent is not None and sent.alike and peak:
+            bulk_ns = at_ns
         return replace(
             self,
             newest_ns=at_ns,
@@ -94,15 +126,16 @@ class Checkpoints:
             peak=peak,
             bulk_ns=bulk_ns,
             still_ns=(self.still_ns or at_ns) if busy < _STANDS * median(self.usual) else 0,
+            carries=self.carries or (sent is not None and sent.writes),
         )
 
     def _stands_later(self, at_ns: int, busy: float, every_ns: int) -> bool:
         """Whether a job begins to stand still that wrote its checkpoint before and went on, though not as usual.
 
-        One that waits for its data now and then is in a pause all the while. Who writes stands still from the begin,
-        which all of its GPUs show within ``every_ns``.
+        One that waits for its data now and then is in a pause all the while, in which others write. Who writes stands
+        still from the begin, which all of its GPUs show within ``every_ns``.
         """
-        if self.still_ns or not self.trickles_ns() or at_ns - self.pause_ns <= every_ns:
+        if self.still_ns or not self.peak or at_ns - self.pause_ns <= every_ns:
             return False
         return busy < _STANDS * median(self.usual)
 

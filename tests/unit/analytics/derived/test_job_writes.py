@@ -3,11 +3,12 @@
 import pytest
 
 from analytics.derived.job_writes import METRIC, JobWrites
+from analytics.models.jobs.checkpoints import Sent
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
 from telemetry.topology import Entity, Job, Mount
 from tests.unit.analytics.detectors.ticks import at_each_tick
-from tests.unit.analytics.small_cluster import INTERVAL_S, batch, clockwork, table
+from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, batch, clockwork, table
 
 LUSTRE = {"system": "lustre", "fs": "scratch", "target": "OST0000"}
 SERVER = series_key(METRIC, {**LUSTRE, "device": "oss1", "side": "server"})
@@ -63,3 +64,30 @@ def test_what_is_always_written_does_not_count(newest: float, written: float) ->
 
 def test_an_unknown_job_writes_nothing() -> None:
     assert now({client("node1"): [2e9]}, ONE, "9") == (0.0, False)
+
+
+HOSTS = ("node1", "node2", "node3")
+THREE: list[Entity] = [Job("7", HOSTS), *(Mount(host, "scratch") for host in HOSTS)]
+
+
+@pytest.mark.parametrize(
+    ("rates", "since_s", "expected"),
+    [
+        ((50e6, 50e6, 60e6), 10, Sent(160e6, writes=True, alike=True)),
+        ((50e6, 1e6, 1e6), 10, Sent(52e6, writes=True, alike=False)),  # two are done
+        ((50e6, 50e6, 500e6), 10, Sent(600e6, writes=True, alike=False)),
+        ((1e6, 1e6, 1e6), 10, Sent(3e6, writes=False, alike=False)),  # heartbeats
+        ((50e6, 50e6, 60e6), 25, None),  # collected since 20 s: a part may be of a step
+        ((50e6, 50e6, 60e6), 0, None),  # it does not stand still
+    ],
+)
+def test_bytes_that_the_hosts_of_a_job_sent(rates: tuple[float, ...], since_s: int, expected: Sent | None) -> None:
+    """Two collections a host, with 10 s between them and the newest at 30 s."""
+    batches: list[SampleBatch] = []
+    for host, rate in zip(HOSTS, rates, strict=True):
+        of = table(host, [series_key("ib_port_transmit_bytes_total", {"device": host, "port": "mlx5_0"})], "node")
+        batches += [batch(of, seq, [seq * rate * INTERVAL_S]) for seq in range(4)]
+    ordered = sorted(batches, key=lambda each: (each.collection.collected_ns, each.table.target))
+    since_ns = since_s and START_NS + since_s * SECOND
+    ticks = at_each_tick(lambda view: JobWrites(view).sent("7", since_ns), [*ordered, *clockwork(0, [4])], THREE)
+    assert ticks[-1] == expected

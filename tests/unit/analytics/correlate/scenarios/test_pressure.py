@@ -287,6 +287,22 @@ def test_an_incast_of_experts_is_not_why_a_job_waits_for_its_data(cluster: Fabri
     assert (run.only.kind, run.only.severity) == (I.INCAST, Severity.INFO)
 
 
+@pytest.mark.parametrize(
+    ("idle", "expected"),
+    [(True, {(I.INCAST, Severity.INFO), (I.UNEXPLAINED, Severity.CRITICAL)}), (False, {(I.INCAST, Severity.CRITICAL)})],
+)
+def test_an_incast_of_experts_is_not_why_gpus_have_no_kernels(
+    cluster: Fabric, run: Run, idle: bool, expected: set[tuple[I, Severity]]
+) -> None:
+    """A job that computes nothing while it opens the files of its data."""
+    run.tick(*incast(cluster)[0], ticks=6)
+    at_s = (run.now_ns - T0) / S
+    waits = replace(cluster.find(K.JOB_IDLE, "job:1", at_s), confidence=0.2)
+    run.tick(*[waits] * idle, cluster.find(K.JOB_STALLED, "job:1", at_s))
+    run.tick(ticks=14)
+    assert {(incident.kind, incident.severity) for incident in run.incidents.values()} == expected
+
+
 def test_a_slow_receiver_pages_a_tick_after_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
     """By then other NICs of its host are known to pause too, if they do."""
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))

@@ -7,6 +7,7 @@ import pytest
 from analytics.detectors.multivariate.verdicts import CONFIDENCE
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from telemetry.changes import Change, ChangeKind
+from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.objects import ObjectKind, ObjectRef
@@ -168,3 +169,13 @@ def test_a_target_behind_the_switch_that_died_is_not_blamed(
     run.tick(cluster.find(K.STORAGE_SLOW, f"storage_target:scratch/{target}", 8, score=2.0))
     run.tick(ticks=30)
     assert run.roots == roots
+
+
+@pytest.mark.parametrize(("work", "found"), [(0.81, []), (0.79, [I.UNEXPLAINED])])
+def test_a_job_that_is_a_little_slower_is_no_incident_by_itself(
+    cluster: Fabric, run: Run, work: float, found: list[I]
+) -> None:
+    """As one whose experts get hot."""
+    run.tick(replace(cluster.find(K.JOB_SLOWED, "job:1"), evidence=(Evidence("work", work, 1.0, "ratio"),)))
+    run.tick(ticks=14)
+    assert [incident.kind for incident in run.incidents.values()] == found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analytics.models.jobs.checkpoints import Checkpoints
+from analytics.models.jobs.checkpoints import Checkpoints, Sent
 
 S = 10**9
 
@@ -86,3 +86,32 @@ def test_a_job_that_stands_still_since_it_began_to_write_waits_for_a_member(ever
         found = found.updated(number * 10 * S, busy, 1e9 if number < 3 else 0.0, False, every_s * S)
     assert (found.trickles_ns(), found.pause_ns) == (100 * S, 10 * S)
     assert found.stands_ns(10 * S) >= 100 * S
+
+
+def standing(sent: Sent | None, samples: int = 8, *, carries: bool = True) -> Checkpoints:
+    """A checkpoint that was written for ten seconds, while another job of the file system writes all the time."""
+    found = Checkpoints(usual=(1.0,) * 6, carries=carries).updated(10 * S, 0.0, 10e9, True, 10 * S)
+    for number in range(2, samples + 2):
+        found = found.updated(number * 10 * S, 0.0, 2e9, True, 10 * S, sent)
+    return found
+
+
+def test_what_others_write_does_not_hide_that_a_job_waits_for_one_member() -> None:
+    one_left = Sent(total=0.1e9, writes=True, alike=False)
+    assert standing(one_left).trickles_ns() == 80 * S
+    assert standing(None).trickles_ns() == 0
+
+
+def test_nics_that_were_not_seen_to_carry_what_is_written_say_nothing() -> None:
+    assert standing(Sent(total=1e6, writes=False, alike=False), carries=False).trickles_ns() == 0
+
+
+def test_a_job_whose_members_all_write_waits_for_the_file_system_and_for_no_member() -> None:
+    assert standing(Sent(total=0.1e9, writes=True, alike=True)).trickles_ns() == 0
+
+
+def test_a_job_that_waits_for_its_data_while_others_write_has_no_checkpoint_when_it_stands_still() -> None:
+    found = Checkpoints(usual=(1.0,) * 6, peaks=(20e9,))
+    for number, busy in enumerate([0.7, 0.6, 0.7, 0.6, 0.0, 0.0, 0.0, 0.0], 1):
+        found = found.updated(number * 10 * S, busy, 20e9 if number < 5 else 0.0, True, 10 * S)
+    assert (found.stands_ns(10 * S), found.trickles_ns()) == (0, 0)
