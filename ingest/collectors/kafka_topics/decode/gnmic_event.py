@@ -82,7 +82,7 @@ class EventReader(ScannedReader):
     def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
         known = self._known
         _, heads, names = known.tables
-        arrays = known.source_of, known.paths, (*self._values,), (*self._written,)
+        arrays = known.source_of, known.names_after, known.paths, (*self._values,), (*self._written,)
         return scan_events(buf, ends, message, heads, names, *arrays)
 
 

@@ -61,7 +61,9 @@ class JsonReader(ScannedReader):
 
     def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
         known = self._known
-        return scan_notifications(buf, ends, message, *known.tables, known.paths, (*self._values,), (*self._written,))
+        return scan_notifications(
+            buf, ends, message, *known.tables, known.names_after, known.paths, (*self._values,), (*self._written,)
+        )
 
     def _path(self, prefix: str, text: str) -> gnmi_pb2.Path:
         known = self._paths.get((prefix, text))

@@ -42,7 +42,8 @@ class LineReader(FieldReader[bytes]):
         data, buf, ends = joined(messages)
         message, at, why = 0, 0, PLAIN
         while why != DONE:
-            n, texts, message, at, why = scan_lines(buf, ends, message, at, *self._written.arrays, (*self._columns,))
+            tables = *self._written.arrays, self._written.heads_after, (*self._columns,)
+            n, texts, message, at, why = scan_lines(buf, ends, message, at, *tables)
             self._take(n, texts, data, into)
             if why == PLAIN or (why == FULL and n == 0):
                 at = self._read_line(data, at, int(ends[message]), into)

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.hashed_bytes import UNKNOWN, HashArrays
+from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
 from common.wire.protobuf import copy, put_varint, varint_size
-from common.wire.span_table import SpanTable
+from common.wire.span_table import SpanTable, end_of, find
 from ingest.collectors.columns import room
 from ingest.collectors.kafka_topics.decode.joined import PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import (
+    CLOSE,
+    COMMA,
     FALSE,
     MINUS,
     QUOTE,
@@ -76,13 +78,17 @@ PathArrays = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 class KnownPaths:
-    """Devices and paths by the bytes that name them in a message. sources: the devices by number."""
+    """Devices and paths by the bytes that name them in a message. sources: the devices by number.
+
+    names_after: int64[>= paths], the path that came after this one the last time, UNKNOWN for none.
+    """
 
     def __init__(self) -> None:
         self._sources, self._heads, self._names = SpanTable(), SpanTable(), SpanTable()
         self._arena: NDArray[np.uint8] = np.zeros(1 << 16, np.uint8)
         self._spans: NDArray[np.int64] = np.zeros((2, 64), np.int64)
         self._source_of: NDArray[np.int64] = np.full(64, UNKNOWN, np.int64)  # by head
+        self.names_after: NDArray[np.int64] = np.full(64, UNKNOWN, np.int64)
         self._used = 0
         self.sources: list[str] = []
 
@@ -119,11 +125,21 @@ class KnownPaths:
         if self._names.get(name, parent) != UNKNOWN:
             return
         slot, data = self._names.add(name, parent), path.SerializeToString()
-        self._spans = room(self._spans, slot)
+        self._spans, self.names_after = room(self._spans, slot), room(self.names_after, slot, UNKNOWN)
         self._spans[:, slot] = self._used, len(data)
         self._arena = room(self._arena, self._used + len(data))
         self._arena[self._used : self._used + len(data)] = np.frombuffer(data, np.uint8)
         self._used += len(data)
+
+
+@compiled
+def name(buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex) -> tuple[int, int]:
+    """A path below a head, and where the quote behind it is; PLAIN when it is not known. guess: which it may be."""
+    stop = end_of(buf, at, end, guess, names)
+    if 0 <= stop < end and buf[stop] == QUOTE and names.spans[guess, 2] == head:
+        return guess, stop
+    stop = text_end(buf, at, end)
+    return (find(buf, at, stop - at, head, names) if stop >= 0 else PLAIN), stop
 
 
 @compiled
@@ -141,18 +157,17 @@ def read_value(buf: NDArray[np.uint8], at: int, end: int, row: int, values: Valu
         if stop >= 0:
             tags[row], words[row] = _BOOL, bit
             return stop
+    is_negative = at < end and buf[at] == MINUS
+    whole, stop = natural(buf, at + is_negative, end)
+    if 0 <= stop < end and (buf[stop] == COMMA or buf[stop] == CLOSE):
+        tags[row], words[row] = _INT, np.uint64(-whole if is_negative else whole)
+        return stop
     if has_zeros(buf, at, end):
         return PLAIN
     value, stop, is_whole, is_exact = number(buf, at, end)
-    if stop < 0 or not is_exact:
+    if stop < 0 or is_whole or not is_exact:
         return PLAIN
-    if not is_whole:
-        tags[row], words.view(np.float64)[row] = _DOUBLE, value
-        return stop
-    is_negative = buf[at] == MINUS
-    whole, stop = natural(buf, at + is_negative, end)
-    if stop >= 0:
-        tags[row], words[row] = _INT, np.uint64(-whole if is_negative else whole)
+    tags[row], words.view(np.float64)[row] = _DOUBLE, value
     return stop
 
 

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.hashed_bytes import HashArrays, HashIndex
+from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
-from common.wire.span_table import find
+from common.wire.span_table import end_of, find, follow
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_fields import ColumnArrays, Columns, KnownFields, look_up
 from ingest.collectors.kafka_topics.decode.text_pieces import FALSE, TRUE, after
@@ -16,10 +16,20 @@ _SIGNED, _UNSIGNED = 0x69, 0x75  # i and u behind an integer
 
 
 @compiled
+def _head(buf: NDArray[np.uint8], at: int, end: int, guess: int, heads: HashIndex) -> tuple[int, int]:
+    """Measurement and tags, and where the space behind them is; PLAIN when they are not known."""
+    if buf[at] == _HASH or buf[at] == _RETURN:  # a comment; what the plain reader takes away
+        return PLAIN, PLAIN
+    stop = end_of(buf, at, end, guess, heads)
+    if 0 <= stop < end and buf[stop] == _SPACE:
+        return guess, stop
+    stop = _head_end(buf, at, end)
+    return (find(buf, at, stop - at, 0, heads) if stop >= 0 else PLAIN), stop
+
+
+@compiled
 def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the space behind measurement and tags is."""
-    if buf[at] == _HASH or buf[at] == _RETURN:  # a comment; what the plain reader takes away
-        return PLAIN
     while at < end and buf[at] != _SPACE and buf[at] != _FEED:
         if buf[at] == _BACKSLASH:
             at += 1
@@ -74,17 +84,13 @@ def _value(buf: NDArray[np.uint8], at: int, end: int, row: int, columns: Columns
 
 @compiled
 def _line(
-    buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex, fields: HashIndex, columns: Columns, n: int
+    buf: NDArray[np.uint8], head: int, stop: int, end: int, fields: HashIndex, columns: Columns, n: int
 ) -> tuple[int, int, int]:
-    """The offset behind a line (PLAIN, FULL), rows so far, and fields that are texts."""
-    first, texts = n, 0
-    stop = _head_end(buf, at, end)
-    if stop < 0:
-        return PLAIN, first, 0
-    head = find(buf, at, stop - at, 0, heads)
-    if head < 0:
-        return PLAIN, first, 0
-    at = stop
+    """Reads what is behind the head, which ends at ``stop``.
+
+    Returns the offset after it (PLAIN, FULL), rows so far, and fields that are texts.
+    """
+    first, texts, at = n, 0, stop
     while at < end and (at == stop or buf[at] == _COMMA):
         key = at + 1
         at = _key_end(buf, key, end)
@@ -96,7 +102,7 @@ def _line(
         elif n == columns.values.size:
             return FULL, first, 0
         else:
-            columns.keys[n, 0], columns.keys[n, 1] = key, at - key
+            columns.slots[n], columns.keys[n, 0], columns.keys[n, 1] = UNKNOWN, key, at - key
             at = _value(buf, at + 1, end, n, columns)
             n += 1
         if at < 0:
@@ -119,6 +125,7 @@ def scan_lines(
     at: int,
     head_arrays: HashArrays,
     field_arrays: HashArrays,
+    heads_after: NDArray[np.int64],
     column_arrays: ColumnArrays,
 ) -> tuple[int, int, int, int, int]:
     """Reads lines from ``at`` on, which is in ``message``; each message ends at its ``ends``.
@@ -126,17 +133,20 @@ def scan_lines(
     Returns rows written, fields that are texts, the next message and the offset in ``buf``, and why it stopped there.
     """
     heads, fields, columns = HashIndex(*head_arrays), HashIndex(*field_arrays), Columns(*column_arrays)
-    n, texts = 0, 0
+    n, texts, last = 0, 0, UNKNOWN
     while message < ends.size:
         end = ends[message]
         while at < end:
             if buf[at] == _FEED:
                 at += 1
                 continue
-            after, n, more = _line(buf, at, end, heads, fields, columns, n)
-            if after < 0:
-                return n, texts, message, at, after
-            at = after
+            head, stop = _head(buf, at, end, heads_after[last] if last >= 0 else UNKNOWN, heads)
+            if head < 0:
+                return n, texts, message, at, PLAIN
+            stop, n, more = _line(buf, head, stop, end, fields, columns, n)
+            if stop < 0:
+                return n, texts, message, at, stop
+            at, last = stop, follow(last, head, heads_after)
             texts += more
         message += 1
     return n, texts, message, at, DONE
@@ -145,4 +155,4 @@ def scan_lines(
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
     buf, ends = np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    scan_lines(buf, ends, 0, 0, *KnownFields().arrays, (*Columns.allocate(1),))
+    scan_lines(buf, ends, 0, 0, *KnownFields().arrays, KnownFields().heads_after, (*Columns.allocate(1),))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.hashed_bytes import HashArrays, HashIndex
+from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
-from common.wire.span_table import find
+from common.wire.span_table import end_of, find, follow
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_fields import ColumnArrays, Columns, KnownFields, look_up
 from ingest.collectors.kafka_topics.decode.text_pieces import (
@@ -57,14 +57,29 @@ def _value(buf: NDArray[np.uint8], at: int, end: int, row: int, columns: Columns
 
 
 @compiled
-def _fields(buf: NDArray[np.uint8], at: int, end: int, columns: Columns, n: int) -> tuple[int, int, int]:
-    """Names and values behind ``"fields":{``: the offset after them, rows so far, and fields that are texts."""
+def _fields(
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    guess: int,
+    fields: HashIndex,
+    fields_after: NDArray[np.int64],
+    columns: Columns,
+    n: int,
+) -> tuple[int, int, int]:
+    """Names and values behind ``"fields":{``: the offset after them, rows so far, and fields that are texts.
+
+    guess: which field may be the first one.
+    """
     texts, last, last_size = 0, at, -1
     while True:
         key = at + 1
         if at >= end or buf[at] != QUOTE:
             return PLAIN, n, 0
-        at = text_end(buf, key, end)
+        at = end_of(buf, key, end, guess, fields)
+        slot = guess if 0 <= at < end and buf[at] == QUOTE else UNKNOWN
+        if slot < 0:
+            at = text_end(buf, key, end)
         if at < 0 or at + 2 >= end or buf[at + 1] != COLON:
             return PLAIN, n, 0
         size = at - key
@@ -81,7 +96,8 @@ def _fields(buf: NDArray[np.uint8], at: int, end: int, columns: Columns, n: int)
         elif n == columns.values.size:
             return FULL, n, 0
         else:
-            columns.keys[n, 0], columns.keys[n, 1] = key, size
+            columns.slots[n], columns.keys[n, 0], columns.keys[n, 1] = slot, key, size
+            guess = fields_after[slot] if slot >= 0 else UNKNOWN
             at = _value(buf, at, end, n, columns)
             n += 1
         if at < 0 or at >= end:
@@ -107,6 +123,22 @@ def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @compiled
+def _head(
+    buf: NDArray[np.uint8], at: int, end: int, field: int, heads: HashIndex, fields: HashIndex
+) -> tuple[int, int]:
+    """Name and tags behind the fields, and the offset after them; PLAIN when they are not known.
+
+    field: a slot that may be one of theirs.
+    """
+    guess = fields.spans[field, 2] if field >= 0 else UNKNOWN
+    stop = end_of(buf, at + 1, end, guess, heads)
+    if stop >= 0 and buf[at] == COMMA:
+        return guess, stop
+    stop = _head_end(buf, at, end)
+    return (find(buf, at + 1, stop - at - 1, 0, heads) if stop >= 0 else PLAIN), stop
+
+
+@compiled
 def _scale(time: int) -> int:
     """From a time in seconds, milliseconds or microseconds, known by its size, to nanoseconds."""
     if time < 100_000_000_000:
@@ -118,22 +150,29 @@ def _scale(time: int) -> int:
 
 @compiled
 def _metric(
-    buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex, fields: HashIndex, columns: Columns, first: int
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    heads: HashIndex,
+    fields: HashIndex,
+    fields_after: NDArray[np.int64],
+    columns: Columns,
+    first: int,
 ) -> tuple[int, int, int]:
     """The offset behind a metric (PLAIN, FULL), rows so far, and fields that are texts."""
+    last = columns.slots[first - 1] if first else UNKNOWN
     at = after(buf, at, end, _FIELDS)
     if at < 0:
         return PLAIN, first, 0
-    at, n, texts = _fields(buf, at, end, columns, first)
+    guess = fields_after[last] if last >= 0 else UNKNOWN
+    at, n, texts = _fields(buf, at, end, guess, fields, fields_after, columns, first)
     if at < 0:
         return at, first, 0
-    begin = at + 1
-    at = _head_end(buf, at, end)
-    if at < 0:
+    head, at = _head(buf, at, end, columns.slots[first] if n > first else UNKNOWN, heads, fields)
+    if head < 0:
         return PLAIN, first, 0
-    head = find(buf, begin, at - begin, 0, heads)
     at = after(buf, at, end, _TIME)
-    if head < 0 or at < 0:
+    if at < 0:
         return PLAIN, first, 0
     time, at = natural(buf, at, end)
     if at < 0 or at >= end or buf[at] != CLOSE:
@@ -143,18 +182,27 @@ def _metric(
         return PLAIN, first, 0
     if not look_up(buf, head, first, n, time * scale, fields, columns):
         return PLAIN, first, 0
+    for row in range(first, n):
+        last = follow(last, columns.slots[row], fields_after)
     return at + 1, n, texts
 
 
 @compiled
 def _message(
-    buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex, fields: HashIndex, columns: Columns, first: int
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    heads: HashIndex,
+    fields: HashIndex,
+    fields_after: NDArray[np.int64],
+    columns: Columns,
+    first: int,
 ) -> tuple[int, int, int]:
     """A metric, or a batch of them: the end (PLAIN, FULL), rows so far, and fields that are texts."""
     of_batch = after(buf, at, end, _BATCH)
-    at, n, texts = _metric(buf, at if of_batch < 0 else of_batch, end, heads, fields, columns, first)
+    at, n, texts = _metric(buf, at if of_batch < 0 else of_batch, end, heads, fields, fields_after, columns, first)
     while of_batch >= 0 and 0 <= at < end and buf[at] == COMMA:
-        at, n, more = _metric(buf, at + 1, end, heads, fields, columns, n)
+        at, n, more = _metric(buf, at + 1, end, heads, fields, fields_after, columns, n)
         texts += more
     if of_batch >= 0 and at >= 0:
         at = after(buf, at, end, _BATCH_END)
@@ -174,6 +222,7 @@ def scan_metrics(
     message: int,
     head_arrays: HashArrays,
     field_arrays: HashArrays,
+    fields_after: NDArray[np.int64],
     column_arrays: ColumnArrays,
 ) -> tuple[int, int, int, int]:
     """Reads messages from ``message`` on, each of which ends at its ``ends``.
@@ -184,7 +233,7 @@ def scan_metrics(
     n, texts = 0, 0
     while message < ends.size:
         at = ends[message - 1] if message else 0
-        stop, n, more = _message(buf, at, ends[message], heads, fields, columns, n)
+        stop, n, more = _message(buf, at, ends[message], heads, fields, fields_after, columns, n)
         if stop < 0:
             return n, texts, message, stop
         texts += more
@@ -195,4 +244,4 @@ def scan_metrics(
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
     buf, ends = np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    scan_metrics(buf, ends, 0, *KnownFields().arrays, (*Columns.allocate(1),))
+    scan_metrics(buf, ends, 0, *KnownFields().arrays, KnownFields().fields_after, (*Columns.allocate(1),))

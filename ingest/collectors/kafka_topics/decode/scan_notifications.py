@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.hashed_bytes import HashArrays, HashIndex
+from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
-from common.wire.span_table import find
+from common.wire.span_table import find, follow
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
     KnownPaths,
@@ -19,6 +19,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     Values,
     Written,
     WrittenArrays,
+    name,
     read_value,
     write,
 )
@@ -34,9 +35,9 @@ _COLON, _UPDATE_END = np.frombuffer(b'":', np.uint8), np.frombuffer(b"}}", np.ui
 
 
 @compiled
-def _without(buf: NDArray[np.uint8], at: int, end: int, name: NDArray[np.uint8]) -> int:
+def _without(buf: NDArray[np.uint8], at: int, end: int, key: NDArray[np.uint8]) -> int:
     """The offset after a text that is of no use, or ``at`` where there is none of this name."""
-    begin = after(buf, at, end, name)
+    begin = after(buf, at, end, key)
     if begin < 0:
         return at
     stop = text_end(buf, begin, end)
@@ -69,15 +70,16 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tup
 
 
 @compiled
-def _update(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex, row: int, values: Values) -> int:
-    """Reads path and value of an update; returns the offset after it."""
+def _update(
+    buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex, row: int, values: Values
+) -> int:
+    """Reads path and value of an update; returns the offset after it. guess: which path it may be."""
     begin = after(buf, at, end, _PATH)
     if begin < 0:
         return PLAIN
-    at = text_end(buf, begin, end)
+    values.paths[row], at = name(buf, begin, end, head, guess, names)
     if at < 0:
         return PLAIN
-    values.paths[row] = find(buf, begin, at - begin, head, names)
     begin = after(buf, at, end, _VALUES)
     if values.paths[row] < 0 or begin < 0:
         return PLAIN
@@ -99,46 +101,51 @@ def _notification(
     sources: HashIndex,
     heads: HashIndex,
     names: HashIndex,
+    names_after: NDArray[np.int64],
+    last: int,
     paths: Paths,
     values: Values,
     written: Written,
     parts: int,
     used: int,
-) -> tuple[int, int]:
-    """The offset after a notification (PLAIN, FULL), and how many bytes are used."""
+) -> tuple[int, int, int]:
+    """The offset after a notification (PLAIN, FULL), how many bytes are used, and its last path, as ``last`` is."""
     source, time_ns, at = _begin(buf, at, end, sources)
     if at < 0:
-        return PLAIN, used
+        return PLAIN, used, last
     begin, size = after(buf, at, end, _PREFIX), 0
     if begin >= 0:
         at = text_end(buf, begin, end)
         if at < 0:
-            return PLAIN, used
+            return PLAIN, used, last
         size = at - begin
         at += 1
     head = find(buf, max(begin, 0), size, 0, heads)
     at = _without(buf, at, end, _TARGET)
     if head < 0 or at < 0:
-        return PLAIN, used
+        return PLAIN, used, last
     at = after(buf, at, end, _UPDATES)
-    n = 0
+    n, guess = 0, names_after[last] if last >= 0 else UNKNOWN
     while at >= 0:
         if n == values.paths.size:
-            return FULL, used
-        at = _update(buf, at, end, head, names, n, values)
+            return FULL, used, last
+        at = _update(buf, at, end, head, guess, names, n, values)
+        guess = names_after[values.paths[n]] if at >= 0 else UNKNOWN
         n += 1
         if at < 0 or at >= end or buf[at] != COMMA:
             break
         at += 1
     if at < 0:
-        return PLAIN, used
+        return PLAIN, used, last
     at = after(buf, at, end, _END)
     if at < 0:
-        return PLAIN, used
+        return PLAIN, used, last
     used = write(buf, time_ns, source, n, values, paths, written, parts, used)
     if used < 0:
-        return FULL, used
-    return at, used
+        return FULL, used, last
+    for row in range(n):
+        last = follow(last, values.paths[row], names_after)
+    return at, used, last
 
 
 @compiled
@@ -149,6 +156,7 @@ def scan_notifications(
     source_arrays: HashArrays,
     head_arrays: HashArrays,
     name_arrays: HashArrays,
+    names_after: NDArray[np.int64],
     path_arrays: PathArrays,
     value_arrays: ValueArrays,
     written_arrays: WrittenArrays,
@@ -159,10 +167,12 @@ def scan_notifications(
     """
     sources, heads, names = HashIndex(*source_arrays), HashIndex(*head_arrays), HashIndex(*name_arrays)
     paths, values, written = Paths(*path_arrays), Values(*value_arrays), Written(*written_arrays)
-    parts, used = 0, 0
+    parts, used, last = 0, 0, UNKNOWN
     while message < ends.size:
         at, end = ends[message - 1] if message else 0, ends[message]
-        at, filled = _notification(buf, at, end, sources, heads, names, paths, values, written, parts, used)
+        at, filled, last = _notification(
+            buf, at, end, sources, heads, names, names_after, last, paths, values, written, parts, used
+        )
         if at != end:
             return parts, used, message, min(at, PLAIN)
         parts, used = parts + 1, filled
@@ -173,4 +183,6 @@ def scan_notifications(
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
     known, buf, ends = KnownPaths(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    scan_notifications(buf, ends, 0, *known.tables, known.paths, (*Values.allocate(1),), (*Written.allocate(1, 1),))
+    scan_notifications(
+        buf, ends, 0, *known.tables, known.names_after, known.paths, (*Values.allocate(1),), (*Written.allocate(1, 1),)
+    )

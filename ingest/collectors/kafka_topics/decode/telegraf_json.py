@@ -39,7 +39,8 @@ class JsonReader(FieldReader[str]):
         data, buf, ends = joined(messages)
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
-            n, texts, message, why = scan_metrics(buf, ends, message, *self._written.arrays, (*self._columns,))
+            tables = *self._written.arrays, self._written.fields_after, (*self._columns,)
+            n, texts, message, why = scan_metrics(buf, ends, message, *tables)
             self._take(n, texts, data, into)
             if why == PLAIN or (why == FULL and n == 0):
                 try:
