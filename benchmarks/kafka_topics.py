@@ -104,10 +104,10 @@ def _of_hosts(messages: Sequence[bytes], at: re.Pattern[bytes], scale: int, numb
     stamp = b"%d" % ((_NOW_NS + number * NS_PER_S) // scale)
     found = []
     for host in range(_HOSTS):
-        name = b"-%d" % host
+        name = b"node%d" % host
         for message in messages:
             stamped = at.sub(lambda match: match[1] + stamp, message)
-            moved = stamped.replace(b"gpu-node-1", b"gpu-node" + name).replace(b"hop-r640-12", b"hop-r640" + name)
+            moved = stamped.replace(b"gpu-node-1", name).replace(b"hop-r640-12", name)
             found.append(moved.replace(b"853788965", b"%09d" % (853788965 + number)))
     return found
 
@@ -123,7 +123,7 @@ def _remote_writes(number: int) -> Sequence[bytes]:
                     series.labels.add(name="job", value="infiniband")
                 for label in series.labels:
                     if label.name in ("host", "Hostname"):
-                        label.value = f"node-{host}"
+                        label.value = f"node{host}"
                 for sample in series.samples:
                     sample.timestamp = _NOW_NS // 10**6 + 1000 * number
             found.append(bytes(cramjam.snappy.compress_raw(body.SerializeToString())))

@@ -34,6 +34,7 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
     object_end,
     text_end,
 )
+from telemetry.gnmi import gnmi_pb2
 
 _OPEN_LIST, _CLOSE_LIST = 0x5B, 0x5D
 _NAME, _TIME = np.frombuffer(b'{"name":"', np.uint8), np.frombuffer(b'","timestamp":', np.uint8)
@@ -195,6 +196,7 @@ def scan_events(
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
     known, buf, ends = KnownPaths(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
+    known.add(b"a", b"b", gnmi_pb2.Path())
     _, heads, names = known.tables
     scan_events(
         buf,

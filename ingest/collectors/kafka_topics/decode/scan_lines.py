@@ -154,5 +154,6 @@ def scan_lines(
 
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
-    buf, ends = np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    scan_lines(buf, ends, 0, 0, *KnownFields().arrays, KnownFields().heads_after, (*Columns.allocate(1),))
+    known, buf, ends = KnownFields(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
+    known.add(b"a", b"b")
+    scan_lines(buf, ends, 0, 0, *known.arrays, known.heads_after, (*Columns.allocate(1),))

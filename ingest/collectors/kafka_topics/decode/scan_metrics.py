@@ -243,5 +243,6 @@ def scan_metrics(
 
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
-    buf, ends = np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    scan_metrics(buf, ends, 0, *KnownFields().arrays, KnownFields().fields_after, (*Columns.allocate(1),))
+    known, buf, ends = KnownFields(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
+    known.add(b"a", b"b")
+    scan_metrics(buf, ends, 0, *known.arrays, known.fields_after, (*Columns.allocate(1),))

@@ -24,6 +24,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     write,
 )
 from ingest.collectors.kafka_topics.decode.text_pieces import COMMA, after, is_plain, text_end
+from telemetry.gnmi import gnmi_pb2
 
 _SOURCE, _SYSTEM = np.frombuffer(b'{"source":"', np.uint8), np.frombuffer(b',"system-name":"', np.uint8)
 _SUBSCRIPTION = np.frombuffer(b',"subscription-name":"', np.uint8)
@@ -183,6 +184,7 @@ def scan_notifications(
 def warm_up() -> None:
     """Compiles the scan, or loads it from the disk cache."""
     known, buf, ends = KnownPaths(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
+    known.add(b"a", b"b", gnmi_pb2.Path())
     scan_notifications(
         buf, ends, 0, *known.tables, known.names_after, known.paths, (*Values.allocate(1),), (*Written.allocate(1, 1),)
     )
