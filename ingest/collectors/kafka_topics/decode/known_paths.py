@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
-from common.wire.protobuf import copy, put_varint, varint_size
+from common.wire.protobuf import copy, put_varint, signed, varint_size
 from common.wire.span_table import SpanTable, end_of, find
 from ingest.collectors.columns import room
 from ingest.collectors.kafka_topics.decode.joined import PLAIN
@@ -175,7 +175,7 @@ def read_value(buf: NDArray[np.uint8], at: int, end: int, row: int, values: Valu
 def _value_size(tag: int, word: np.uint64) -> int:
     if tag == _DOUBLE:
         return 9
-    return 1 + varint_size(word) + (np.int64(word) if tag == _TEXT else 0)
+    return 1 + varint_size(word) + (signed(word) if tag == _TEXT else 0)
 
 
 @compiled
@@ -224,6 +224,6 @@ def write(
         else:
             at = put_varint(out, at + 1, word)
             if tag == _TEXT:
-                at = copy(buf, values.texts[row], values.texts[row] + np.int64(word), out, at)
+                at = copy(buf, values.texts[row], values.texts[row] + signed(word), out, at)
     written.parts[parts, SOURCE], written.parts[parts, BEGIN], written.parts[parts, END] = source, begin, at
     return at
