@@ -65,3 +65,33 @@ def little_endian(buf: NDArray[np.uint8], at: int, size: int) -> np.uint64:
     for k in range(size):
         word |= np.uint64(buf[at + k]) << np.uint64(8 * k)
     return word
+
+
+@compiled
+def varint_size(number: np.uint64) -> int:
+    """Bytes of a varint."""
+    size = 1
+    while number >= np.uint64(_HIGH):
+        number >>= np.uint64(7)
+        size += 1
+    return size
+
+
+@compiled
+def put_varint(out: NDArray[np.uint8], at: int, number: np.uint64) -> int:
+    """Writes a varint; returns the offset after it."""
+    while number >= np.uint64(_HIGH):
+        out[at] = np.uint8(number & _LOW7) | _HIGH
+        number >>= np.uint64(7)
+        at += 1
+    out[at] = np.uint8(number)
+    return at + 1
+
+
+@compiled
+def copy(buf: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], at: int) -> int:
+    """Writes bytes of another buffer; returns the offset after them."""
+    source, target = np.uint64(begin), np.uint64(at)  # an unsigned index is never negative, which needs no check
+    for i in range(np.uint64(end - begin)):
+        out[target + i] = buf[source + i]
+    return at + end - begin

@@ -40,6 +40,25 @@ def find(buf: NDArray[np.uint8], at: int, size: int, parent: int, index: HashInd
     return -1
 
 
+@compiled
+def end_of(buf: NDArray[np.uint8], at: int, end: int, slot: int, index: HashIndex) -> int:
+    """The offset after the bytes of a slot, where they stand at ``at``; UNKNOWN where they do not, or for no slot."""
+    if slot < 0:
+        return -1
+    known, size = index.spans[slot, 0], index.spans[slot, 1]
+    if at + size > end or differ(index.arena[known : known + size], buf[at : at + size]):
+        return -1
+    return int(at + size)
+
+
+@compiled
+def follow(last: int, slot: int, followers: NDArray[np.int64]) -> int:
+    """Remembers that a slot came after another one, UNKNOWN for none; returns the slot, which is the last one now."""
+    if last >= 0:
+        followers[last] = slot
+    return slot
+
+
 class SpanTable(HashedBytes):
     """Bytes and parent -> slot. The numbers of a key are its length and its parent."""
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from common.errors import BadInput
 from common.threads import OneThread
 from common.units import NS_PER_S, to_ns
 from ingest.collectors.base import CollectorContext, Emit
@@ -15,10 +14,11 @@ from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config, Format
+from ingest.collectors.kafka_topics.decode import scan_events, scan_notifications
 from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader
 from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
 from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoJsonReader, ProtoReader, ProtoTextReader
-from ingest.collectors.kafka_topics.decode.responses import Reader, Responses
+from ingest.collectors.kafka_topics.decode.responses import MALFORMED, Reader, Responses
 from ingest.collectors.unmapped_settings import kept_max
 from telemetry.samples import DownReason
 
@@ -70,7 +70,14 @@ class GnmicDevices:
         )
         self._job = _Job(config.job_name, limits)
 
-    warm_up = staticmethod(warm_up)
+    def warm_up(self) -> None:
+        """Compiles what decodes, or loads it."""
+        warm_up()
+        match self._config.format:
+            case Format.GNMIC_EVENT:
+                scan_events.warm_up()
+            case Format.GNMIC_JSON:
+                scan_notifications.warm_up()
 
     @property
     def unmapped(self) -> set[str]:
@@ -106,11 +113,8 @@ class GnmicDevices:
     def _read(self, messages: Sequence[bytes]) -> Responses:
         """What they hold; those that hold nothing are counted."""
         found = Responses()
-        for message in messages:
-            try:
-                self._reader.read(message, found)
-            except BadInput as error:
-                metrics.MESSAGES_DROPPED.labels(self._config.job_name, error.reason).inc()
+        if of_no_use := self._reader.read_all(messages, found):
+            metrics.MESSAGES_DROPPED.labels(self._config.job_name, MALFORMED).inc(of_no_use)
         return found
 
     def _device(self, source: str) -> _Device | None:

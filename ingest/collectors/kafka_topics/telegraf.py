@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Sequence, Set
 from typing import Protocol
 
-from common.errors import BadInput
 from common.threads import OneThread
 from common.units import to_ns
 from ingest.collectors.admitted import Admitted
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config, Format
+from ingest.collectors.kafka_topics.decode import scan_lines, scan_metrics
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.kafka_topics.decode.telegraf_json import JsonReader
 from ingest.collectors.pushed_series import PushedSeries, warm_up
-from ingest.collectors.remote_write.decode.body import Message, RequestReader
+from ingest.collectors.remote_write.decode.body import RequestReader
 from ingest.collectors.remote_write.decode.body import warm_up as warm_up_requests
 
 NATIVE = "native_histogram"
@@ -39,8 +39,13 @@ class TelegrafSeries:
     def warm_up(self) -> None:
         """Compiles what decodes, or loads it."""
         warm_up()
-        if self._config.format is Format.TELEGRAF_REMOTE_WRITE:
-            warm_up_requests()
+        match self._config.format:
+            case Format.TELEGRAF_REMOTE_WRITE:
+                warm_up_requests()
+            case Format.TELEGRAF_JSON:
+                scan_metrics.warm_up()
+            case _:
+                scan_lines.warm_up()
 
     @property
     def unmapped(self) -> Set[str]:
@@ -66,19 +71,16 @@ class TelegrafSeries:
     def _read(self, messages: Sequence[bytes]) -> tuple[Admitted, Counter[str]]:
         """What they hold; those that hold nothing are counted."""
         dropped: Counter[str] = Counter()
-        for message in messages:
-            try:
-                self._reader.read(message, dropped)
-            except BadInput:
-                metrics.MESSAGES_DROPPED.labels(self._config.job_name, MALFORMED).inc()
+        if of_no_use := self._reader.read(messages, dropped):
+            metrics.MESSAGES_DROPPED.labels(self._config.job_name, MALFORMED).inc(of_no_use)
         return self._reader.admit(self._context.clock()), dropped
 
 
 class _Reader(Protocol):
     """Of one format."""
 
-    def read(self, message: bytes, dropped: Counter[str]) -> None:
-        """Its samples wait for ``admit``; counts the parts that are of no use. BadInput when all of it is."""
+    def read(self, messages: Sequence[bytes], dropped: Counter[str]) -> int:
+        """Their samples wait for ``admit``; counts the parts that are of no use. Returns how many are as a whole."""
         ...
 
     def admit(self, now_ns: int) -> Admitted: ...
@@ -90,10 +92,11 @@ class _Fields:
     def __init__(self, reader: LineReader | JsonReader) -> None:
         self._reader, self._lines = reader, Lines()
 
-    def read(self, message: bytes, dropped: Counter[str]) -> None:
-        self._reader.read(message, self._lines)
+    def read(self, messages: Sequence[bytes], dropped: Counter[str]) -> int:
+        of_no_use = self._reader.read_all(messages, self._lines)
         dropped.update(self._lines.dropped)
         self._lines.dropped.clear()
+        return of_no_use
 
     def admit(self, now_ns: int) -> Admitted:
         lines, self._lines = self._lines, Lines()
@@ -106,10 +109,11 @@ class _RemoteWrite:
     def __init__(self, series: PushedSeries, bytes_max: int) -> None:
         self._reader = RequestReader(series, bytes_max)
 
-    def read(self, message: bytes, dropped: Counter[str]) -> None:
-        read = self._reader.read(message, Message.FIRST)
-        if read.histograms:
-            dropped[NATIVE] += read.histograms
+    def read(self, messages: Sequence[bytes], dropped: Counter[str]) -> int:
+        histograms, of_no_use = self._reader.read_together(messages)
+        if histograms:
+            dropped[NATIVE] += histograms
+        return of_no_use
 
     def admit(self, now_ns: int) -> Admitted:
         return self._reader.admit(now_ns)

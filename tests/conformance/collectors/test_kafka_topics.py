@@ -22,6 +22,7 @@ from ingest.collectors.base import CollectorContext
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.kafka_topics.collector import KafkaTopics
 from ingest.collectors.kafka_topics.config import Config
+from ingest.collectors.kafka_topics.decode import scan_events, scan_lines, scan_metrics, scan_notifications
 from ingest.ledger import DropReason, Ledger
 from telemetry.gnmi.gnmi_pb2 import SubscribeResponse
 from telemetry.samples import DownReason
@@ -127,6 +128,13 @@ class Topic:
 
     def counted(self, name: str, **labels: str) -> float:
         return REGISTRY.get_sample_value(f"{_METRIC}{name}", {"job": self.name, **labels}) or 0.0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiled() -> None:
+    """What reads messages: on a busy machine that takes longer than a test waits."""
+    for part in (scan_events, scan_lines, scan_metrics, scan_notifications):
+        part.warm_up()
 
 
 @pytest.fixture

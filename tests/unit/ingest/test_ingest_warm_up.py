@@ -6,9 +6,11 @@ import sys
 LATER = """
 from ingest.collectors.exposition.decode import body
 from ingest.collectors.gnmi.decode import decoder as gnmi
+from ingest.collectors.kafka_topics.decode import scan_events, scan_lines, scan_metrics, scan_notifications
+from ingest.collectors.remote_write.decode import body as requests
 from tests.unit.compiled import compiled
 
-for part in (body, gnmi):
+for part in (body, gnmi, requests, scan_events, scan_lines, scan_metrics, scan_notifications):
     part.warm_up()
 before = compiled("ingest")
 assert before
@@ -28,6 +30,23 @@ for _ in range(3):
 for number in range(700):
     prefix = messages.COUNTERS.replace("Ethernet1", f"Ethernet{number}")
     assert decoder.decode([messages.updates(prefix, in_octets=number)], messages.NOW).values.size == 1
+from ingest.collectors.kafka_topics.decode.fields import Lines
+from ingest.collectors.kafka_topics.decode.responses import Responses
+from tests.servers.telegraf import messages as of_telegraf
+from tests.unit.ingest.kafka_topics import test_gnmic_scans, test_scans
+from tests.unit.ingest.remote_write import test_remote_write_body as bodies
+
+for make, sent in ((test_scans.LineReader, of_telegraf("influx")), (test_scans.JsonReader, of_telegraf("json"))):
+    of = test_scans.reader(make)
+    for _ in range(2):
+        of.read_all(sent, Lines())
+for of, one in (
+    (test_gnmic_scans.EventReader(), test_gnmic_scans.EVENT),
+    (test_gnmic_scans.JsonReader(), test_gnmic_scans.NOTIFICATION),
+):
+    for _ in range(2):
+        of.read_all([one, one], Responses())
+bodies.reader().read_together(of_telegraf("prometheusremotewrite"))
 print(sorted(compiled("ingest") - before))
 """
 

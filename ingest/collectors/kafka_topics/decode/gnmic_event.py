@@ -7,8 +7,13 @@ device had sent it.
 
 from collections.abc import Mapping
 
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
 from common.errors import BadInput
 from ingest.collectors.gnmi.paths.elements import without_module
+from ingest.collectors.kafka_topics.decode.known_paths import KnownPaths
 from ingest.collectors.kafka_topics.decode.responses import (
     MALFORMED,
     PATHS_MAX,
@@ -19,17 +24,19 @@ from ingest.collectors.kafka_topics.decode.responses import (
     set_value,
     source_of,
 )
+from ingest.collectors.kafka_topics.decode.scan_events import scan_events
+from ingest.collectors.kafka_topics.decode.scanned_reader import ScannedReader
 from telemetry.gnmi import gnmi_pb2
 
 _Tags = tuple[tuple[str, str], ...]
 
 
-class EventReader:
-    """Remembers the paths of known tags. Not shared between threads."""
+class EventReader(ScannedReader):
+    """Remembers the paths of known tags."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._paths: dict[_Tags, dict[str, gnmi_pb2.Path]] = {}
-        self._known = 0
 
     def read(self, message: bytes, into: Responses) -> None:
         """Adds what a message holds: a list of events, or one event. BadInput when it is neither."""
@@ -64,11 +71,19 @@ class EventReader:
             raise BadInput("tags: expected texts", MALFORMED) from None
 
     def _remember(self, paths: dict[str, gnmi_pb2.Path], name: str, tags: Mapping[str, object]) -> gnmi_pb2.Path:
-        if self._known >= PATHS_MAX:
-            self._paths, self._known = {}, 0
-        self._known += 1
+        if len(self._known) >= PATHS_MAX:
+            self._paths, self._known = {}, KnownPaths()
         path = paths[name] = keyed_path(name, tags)
+        source = source_of(tags.get("source"))
+        number = self._known.add_source(source.encode(), source)
+        self._known.add(orjson.dumps(tags), orjson.dumps(name)[1:-1], path, number)
         return path
+
+    def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
+        known = self._known
+        _, heads, names = known.tables
+        arrays = known.source_of, known.names_after, known.paths, (*self._values,), (*self._written,)
+        return scan_events(buf, ends, message, heads, names, *arrays)
 
 
 def keyed_path(name: str, tags: Mapping[str, object]) -> gnmi_pb2.Path:

@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
 from common.errors import BadInput
+from ingest.collectors.kafka_topics.decode.known_paths import KnownPaths
 from ingest.collectors.kafka_topics.decode.responses import (
     MALFORMED,
     PATHS_MAX,
@@ -13,13 +18,16 @@ from ingest.collectors.kafka_topics.decode.responses import (
     set_value,
     source_of,
 )
+from ingest.collectors.kafka_topics.decode.scan_notifications import scan_notifications
+from ingest.collectors.kafka_topics.decode.scanned_reader import ScannedReader
 from telemetry.gnmi import gnmi_pb2
 
 
-class JsonReader:
-    """Remembers the paths of known texts. Not shared between threads."""
+class JsonReader(ScannedReader):
+    """Remembers devices, and the paths of known texts."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._paths: dict[tuple[str, str], gnmi_pb2.Path] = {}
 
     def read(self, message: bytes, into: Responses) -> None:
@@ -47,14 +55,23 @@ class JsonReader:
             update.path.CopyFrom(self._path(prefix, path))
             set_value(update.val, value)
         response.update.delete.extend(self._path(prefix, str(path)) for path in deletes)
+        if len(self._known.sources) < PATHS_MAX:
+            self._known.add_source(orjson.dumps(source)[1:-1], source)
         return source, response.SerializeToString()
+
+    def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
+        known = self._known
+        return scan_notifications(
+            buf, ends, message, *known.tables, known.names_after, known.paths, (*self._values,), (*self._written,)
+        )
 
     def _path(self, prefix: str, text: str) -> gnmi_pb2.Path:
         known = self._paths.get((prefix, text))
         if known is None:
             if len(self._paths) >= PATHS_MAX:
-                self._paths.clear()
+                self._paths, self._known = {}, KnownPaths()
             known = self._paths[prefix, text] = path_of(_joined(prefix, text))
+            self._known.add(orjson.dumps(prefix)[1:-1], orjson.dumps(text)[1:-1], known)
         return known
 
 

@@ -1,5 +1,8 @@
 """gnmic's proto, protojson and prototext: the devices' own messages, which name the device where gnmic adds it."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
 from google.protobuf import json_format, text_format
 from google.protobuf.message import DecodeError
 
@@ -8,9 +11,25 @@ from ingest.collectors.kafka_topics.decode.responses import MALFORMED, Responses
 from telemetry.gnmi import gnmi_pb2
 
 
-class ProtoReader:
+class _EachReader(ABC):
     """Has no state."""
 
+    @abstractmethod
+    def read(self, message: bytes, into: Responses) -> None:
+        """Adds what a message holds. BadInput when it is none of this format."""
+
+    def read_all(self, messages: Sequence[bytes], into: Responses) -> int:
+        """Adds what all of these hold; how many are none of this format."""
+        of_no_use = 0
+        for message in messages:
+            try:
+                self.read(message, into)
+            except BadInput:
+                of_no_use += 1
+        return of_no_use
+
+
+class ProtoReader(_EachReader):
     def read(self, message: bytes, into: Responses) -> None:
         """Adds a SubscribeResponse, whose prefix has the device as target. BadInput when it is none."""
         try:
@@ -20,9 +39,7 @@ class ProtoReader:
         _add(response, message, into)
 
 
-class ProtoJsonReader:
-    """Has no state."""
-
+class ProtoJsonReader(_EachReader):
     def read(self, message: bytes, into: Responses) -> None:
         """The same of protobuf's JSON."""
         response = gnmi_pb2.SubscribeResponse()
@@ -33,9 +50,7 @@ class ProtoJsonReader:
         _add(response, None, into)
 
 
-class ProtoTextReader:
-    """Has no state."""
-
+class ProtoTextReader(_EachReader):
     def read(self, message: bytes, into: Responses) -> None:
         """The same of protobuf's text format."""
         response = gnmi_pb2.SubscribeResponse()

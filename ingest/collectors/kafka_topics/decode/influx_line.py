@@ -4,10 +4,12 @@ A series is a field of a measurement with some tags, known by their bytes; ``fie
 """
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from common.errors import BadInput
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
+from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
+from ingest.collectors.kafka_topics.decode.scan_lines import scan_lines
 
 _INT_MAX = 2**63 - 1
 _TIME_DIGITS_MAX = 20
@@ -33,18 +35,34 @@ class LineReader(FieldReader[bytes]):
         """Adds the samples of the lines. A line that cannot be read costs itself alone."""
         at = 0
         while at < len(message):
-            end = message.find(b"\n", at)
-            end = len(message) if end < 0 else end
-            line, following = message[at:end].strip(b"\r "), end + 1
-            try:
-                if b'"' in line or b"\\" in line:
-                    head, fields, time_ns, following = _escaped(message, at, following)
-                    self._add_line(head, fields, time_ns, into)
-                elif line and not line.startswith(b"#"):
-                    self._add_line(*_plain(line), into)
-            except BadInput:
-                into.dropped[MALFORMED] += 1
-            at = following
+            at = self._read_line(message, at, len(message), into)
+
+    def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
+        """As all of these would be read by ``read``; 0, as a message is a number of lines."""
+        data, buf, ends = joined(messages)
+        message, at, why = 0, 0, PLAIN
+        while why != DONE:
+            tables = *self._written.arrays, self._written.heads_after, (*self._columns,)
+            n, texts, message, at, why = scan_lines(buf, ends, message, at, *tables)
+            self._take(n, texts, data, into)
+            if why == PLAIN or (why == FULL and n == 0):
+                at = self._read_line(data, at, int(ends[message]), into)
+        return 0
+
+    def _read_line(self, data: bytes, at: int, stop: int, into: Lines) -> int:
+        """Adds the line at ``at`` of a message that ends at ``stop``; returns where the next one begins."""
+        end = data.find(b"\n", at, stop)
+        end = stop if end < 0 else end
+        line, following = data[at:end].strip(b"\r "), end + 1
+        try:
+            if b'"' in line or b"\\" in line:
+                head, fields, time_ns, following = _escaped(data, at, stop, following)
+                self._add_line(head, fields, time_ns, into)
+            elif line and not line.startswith(b"#"):
+                self._add_line(*_plain(line), into)
+        except BadInput:
+            into.dropped[MALFORMED] += 1
+        return min(following, stop)
 
     def _add_line(self, head: bytes, fields: Fields, time_ns: int, into: Lines) -> None:
         """BadInput before any of its samples is added."""
@@ -70,6 +88,10 @@ class LineReader(FieldReader[bytes]):
         measurement, tags = _labels(head)
         return named(measurement, _text(key)), {"job": measurement, **tags}
 
+    def _bytes_of(self, head: Hashable, key: bytes) -> tuple[bytes, bytes]:
+        assert isinstance(head, bytes)
+        return head, key
+
 
 def _plain(line: bytes) -> tuple[bytes, Fields, int]:
     """Measurement with tags, fields, and time of a line without escapes and texts."""
@@ -81,17 +103,17 @@ def _plain(line: bytes) -> tuple[bytes, Fields, int]:
     return head, fields, _time(stamp)
 
 
-def _escaped(message: bytes, at: int, following: int) -> tuple[bytes, Fields, int, int]:
+def _escaped(data: bytes, at: int, stop: int, following: int) -> tuple[bytes, Fields, int, int]:
     """The same of any line, and where the next one begins: behind ``following`` when a text has line breaks."""
-    head = _HEAD.match(message, at)
+    head = _HEAD.match(data, at, stop)
     fields, at = [], head.end() if head else at
-    while found := _FIELD.match(message, at):
+    while found := _FIELD.match(data, at, stop):
         fields.append((found[1], found[2]))
         at = found.end()
-        if message[at : at + 1] != b",":
+        if data[at : at + 1] != b",":
             break
         at += 1
-    stamp = _TIME.match(message, at)
+    stamp = _TIME.match(data, at, stop)
     if head is None or not fields or stamp is None:
         raise BadInput("expected measurement, tags, fields and a time in nanoseconds", MALFORMED)
     return head[1], fields, _time(stamp[1]), max(stamp.end(), following)

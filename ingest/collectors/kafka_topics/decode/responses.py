@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +37,10 @@ class Reader(Protocol):
 
     def read(self, message: bytes, into: Responses) -> None:
         """Adds what a message holds. BadInput when it is none of this format."""
+        ...
+
+    def read_all(self, messages: Sequence[bytes], into: Responses) -> int:
+        """As all of these would be read by ``read``; how many are none of this format."""
         ...
 
 

@@ -1,14 +1,17 @@
 """Telegraf's JSON to slots, times and values: a metric a message, or a batch of them."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import orjson
 
 from common.errors import BadInput
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
+from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
+from ingest.collectors.kafka_topics.decode.scan_metrics import scan_metrics
 
 _UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))  # a time below it, times that, is in nanoseconds
 _INT_MAX = 2**63 - 1
+_ESCAPED = ((b"&", rb"\u0026"), (b"<", rb"\u003c"), (b">", rb"\u003e"))  # by Go, which writes JSON for web pages
 
 
 class JsonReader(FieldReader[str]):
@@ -30,6 +33,22 @@ class JsonReader(FieldReader[str]):
                 self._add_metric(metric, into)
             except BadInput:
                 into.dropped[MALFORMED] += 1
+
+    def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
+        """As all of these would be read by ``read``; how many are none of this format."""
+        data, buf, ends = joined(messages)
+        message, why, of_no_use = 0, PLAIN, 0
+        while why != DONE:
+            tables = *self._written.arrays, self._written.fields_after, (*self._columns,)
+            n, texts, message, why = scan_metrics(buf, ends, message, *tables)
+            self._take(n, texts, data, into)
+            if why == PLAIN or (why == FULL and n == 0):
+                try:
+                    self.read(messages[message], into)
+                except BadInput:
+                    of_no_use += 1
+                message += 1
+        return of_no_use
 
     def _add_metric(self, metric: object, into: Lines) -> None:
         """BadInput before any of its samples is added."""
@@ -55,6 +74,19 @@ class JsonReader(FieldReader[str]):
         assert isinstance(head, tuple)
         measurement, *tags = head
         return named(measurement, key), {"job": measurement, **dict(tags)}
+
+    def _bytes_of(self, head: Hashable, key: str) -> tuple[bytes, bytes]:
+        """As Telegraf writes them: name and tags without the braces around them, and the field without its quotes."""
+        assert isinstance(head, tuple)
+        measurement, *tags = head
+        return _written({"name": measurement, "tags": dict(tags)})[1:-1], _written(key)[1:-1]
+
+
+def _written(value: object) -> bytes:
+    text = orjson.dumps(value)
+    for char, escape in _ESCAPED:
+        text = text.replace(char, escape)
+    return text
 
 
 def _time_ns(time: object) -> int:

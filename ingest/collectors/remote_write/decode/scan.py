@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.protobuf import length, little_endian, signed, skip, varint
+from common.wire.protobuf import copy, length, little_endian, put_varint, signed, skip, varint, varint_size
 
 MALFORMED = -1
 SERIES, SAMPLES, KEY_BYTES, HISTOGRAMS, EXEMPLARS, SIZES = range(6)
@@ -147,30 +147,18 @@ def measure(buf: NDArray[np.uint8], series_field: int, symbols: NDArray[np.int64
 
 
 @compiled
-def _put_varint(out: NDArray[np.uint8], at: int, value: int) -> int:
-    while value > 0x7F:
-        out[at] = (value & 0x7F) | 0x80
-        value >>= 7
-        at += 1
-    out[at] = value
-    return at + 1
+def measure_all(buf: NDArray[np.uint8], ends: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
+    """Counts what ``fill`` will write of bodies of 1.0, each of which ends at its ``ends``; False for a malformed one.
 
-
-@compiled
-def _varint_size(value: int) -> int:
-    size = 1
-    while value > 0x7F:
-        value >>= 7
-        size += 1
-    return size
-
-
-@compiled
-def _copy(buf: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], at: int) -> int:
-    source, target = np.uint64(begin), np.uint64(at)  # an unsigned index is never negative, which needs no check
-    for i in range(np.uint64(end - begin)):
-        out[target + i] = buf[source + i]
-    return at + end - begin
+    A body is measured by itself, as one that is cut off might go on with the next.
+    """
+    at = 0
+    symbols = np.empty((0, 2), np.int64)
+    for end in ends:
+        if not measure(buf[at:end], SERIES_FIELD_1, symbols, sizes):
+            return False
+        at = end
+    return True
 
 
 @compiled
@@ -179,7 +167,13 @@ def _put_text(
 ) -> int:
     begin, size = symbols[ref, 0], symbols[ref, 1]
     out[at] = tag
-    return _copy(buf, begin, begin + size, out, _put_varint(out, at + 1, size))
+    return copy(buf, begin, begin + size, out, put_varint(out, at + 1, np.uint64(size)))
+
+
+@compiled
+def _text_size(size: int) -> int:
+    """Of a text with its length."""
+    return varint_size(np.uint64(size)) + size
 
 
 @compiled
@@ -203,7 +197,7 @@ def _put_labels(
             continue
         name, text = symbols[pending, 1], symbols[signed(ref), 1]
         out[used] = 0x0A  # TimeSeries.labels
-        used = _put_varint(out, used + 1, 2 + _varint_size(name) + name + _varint_size(text) + text)
+        used = put_varint(out, used + 1, np.uint64(2 + _text_size(name) + _text_size(text)))
         used = _put_text(buf, symbols, pending, 0x0A, out, used)  # Label.name
         used = _put_text(buf, symbols, signed(ref), 0x12, out, used)  # Label.value
         pending = -1
@@ -252,7 +246,7 @@ def fill(buf: NDArray[np.uint8], series_field: int, symbols: NDArray[np.int64], 
             if field == 1 and not is_second and wire == 2:
                 while at < end and buf[at] == 0x0A:  # the labels of a series stand together: one copy for all
                     at = skip(buf, at + 1, end, 2)
-                used = _copy(buf, begin, at, keys, used)
+                used = copy(buf, begin, at, keys, used)
             elif field == 1 and (wire == 2 or wire == 0) and not is_bad:
                 refs = length(buf, body, end)[1] if wire == 2 else body
                 pending, after = _put_labels(buf, refs, at, symbols, pending, keys, used)

@@ -1,7 +1,11 @@
-"""What gnmic makes of a device's message, as ``event.go`` and ``json.go`` in its ``pkg/formatters`` do."""
+"""What gnmic makes of a device's message, as ``event.go`` and ``json.go`` in its ``pkg/formatters`` do.
+
+JSON is as Go writes it: without blanks, maps in the order of their keys, structures in that of their fields.
+"""
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf import json_format, text_format
@@ -30,8 +34,9 @@ def events(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
         name, tags = _tags(update.path)
         path = prefix.rstrip("/") + "/" + name.lstrip("/")
         body: dict[str, Any] = {"name": "sub1", "timestamp": response.update.timestamp}
-        found.append({**body, "tags": {**prefix_tags, **tags, **meta}, "values": _flat(path, update.val)})
-    return json.dumps(found).encode()
+        values = _flat(path, update.val)
+        found.append({**body, "tags": _sorted({**prefix_tags, **tags, **meta}), "values": _sorted(values)})
+    return _written(found)
 
 
 def as_json(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
@@ -41,12 +46,16 @@ def as_json(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes
         for each in response.update.update
     ]
     notification = {
+        "source": source,
+        "subscription-name": "sub1",
         "timestamp": response.update.timestamp,
+        "time": _rfc3339(response.update.timestamp),
         "prefix": _xpath(response.update.prefix),
+        "target": response.update.prefix.target,
         "updates": updates,
+        "deletes": [_xpath(path) for path in response.update.delete],
     }
-    deletes = [_xpath(path) for path in response.update.delete]
-    return json.dumps({"source": source, "subscription-name": "sub1", **notification, "deletes": deletes}).encode()
+    return _written({name: value for name, value in notification.items() if value})
 
 
 def as_proto(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> bytes:
@@ -67,6 +76,23 @@ def as_prototext(response: gnmi_pb2.SubscribeResponse, source: str = SOURCE) -> 
     """The same with ``format: prototext``."""
     named = gnmi_pb2.SubscribeResponse.FromString(as_proto(response, source))
     return text_format.MessageToString(named).encode()
+
+
+def _written(document: object) -> bytes:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _sorted(values: Mapping[str, object]) -> dict[str, object]:
+    return dict(sorted(values.items()))
+
+
+def _rfc3339(time_ns: int) -> str:
+    """
+    >>> _rfc3339(1_700_000_000_120_000_000)
+    '2023-11-14T22:13:20.12Z'
+    """
+    seconds, rest = divmod(time_ns, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}" + f".{rest:09}".rstrip("0").rstrip(".") + "Z"
 
 
 def _xpath(path: gnmi_pb2.Path) -> str:

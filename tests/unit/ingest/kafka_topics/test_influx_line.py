@@ -185,6 +185,11 @@ def test_a_series_is_shown_once_however_often_it_comes() -> None:
     assert (len(found), len(set(lines.slots)), len(lines.slots)) == (1, 1, 10)
 
 
+def test_a_field_that_comes_twice_in_the_first_line_of_its_series_is_one_series() -> None:
+    found, lines = read(b"a,host=n1 b=1,b=2 5")
+    assert (len(found), lines.slots.tolist(), lines.values.tolist()) == (1, [0, 0], [1.0, 2.0])
+
+
 def test_series_beyond_the_limit_are_counted() -> None:
     shown = Shown(series_max=1)
     reader, lines = LineReader(shown), Lines()

@@ -147,6 +147,29 @@ def test_bytes_that_are_cut_or_changed_are_read_or_refused_and_break_nothing(mes
     assert admitted(read) == [(temperature(1), 9, 40.0)]
 
 
+@given(data=st.data())
+def test_bodies_that_are_read_together_are_read_as_each_by_itself(data):
+    """Also those that are cut off, which might go on with the next, and those that are too large."""
+    bodies = []
+    for time_ms in range(data.draw(st.integers(0, 6))):
+        request = WriteRequest.FromString(first([(gpu(n), [(1.0 + n, NOW_MS + time_ms)]) for n in range(3)]))
+        request.timeseries[0].histograms.add(sum=1.0)
+        body = bytearray(request.SerializeToString())
+        for _ in range(data.draw(st.integers(0, 1))):
+            body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+        body = body[: data.draw(st.just(len(body)) | st.integers(0, len(body)))]
+        bodies.append(data.draw(st.just(packed(bytes(body))) | st.just(packed(bytes(600))) | st.binary(max_size=9)))
+    one, other = reader(bytes_max=500), reader(bytes_max=500)
+    histograms = of_no_use = 0
+    for body in bodies:
+        try:
+            histograms += one.read(body, Message.FIRST).histograms
+        except BadInput:
+            of_no_use += 1
+    assert other.read_together(bodies) == (histograms, of_no_use)
+    assert admitted(other) == admitted(one)
+
+
 @given(body=st.binary(max_size=200))
 def test_any_bytes_are_refused_or_read(body):
     read = reader()
