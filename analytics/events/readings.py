@@ -84,7 +84,7 @@ def read(view: TickView, source: Source, selected: Selected, memory: Memory) -> 
     if source.since:
         return found, found.only(NONE)
     if source.changes:
-        found = found.only(found.raw > 0)
+        found = found.only((found.raw > 0) & (np.abs(found.raw - before[at]) > source.steps))
     elif source.well is None:
         found.step = _growth(view, found, before[at])
         much = found.step >= source.brief * ((found.at_ns - found.before_ns) / NS_PER_S)

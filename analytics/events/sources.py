@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from analytics.detectors.telemetry.device_rebooted import SAME_BOOT_S
 from telemetry.events import EventKind
 
 # A share of time below which a pause is one of many: healthy ports pause for 0.3 % of it.
@@ -18,8 +19,8 @@ class Source:
     well: of a state, the value from which on nothing is wrong; None: a counter, whose growth is the event.
     brief: growth a second below which it is summed by the hour. unless: metrics that show the same better, of the same
     object and labels; of the same object where ``by_object``. begins, lasts: gauges with the time in seconds at which
-    the newest one began, and its length. changes: a code, a change of which is the event. since: the value is the time
-    in seconds since the newest one, and less than before shows another one.
+    the newest one began, and its length. changes: a code, a change of which is the event; steps: by more than this.
+    since: the value is the time in seconds since the newest one, and less than before shows another one.
     outage: of a count of links, by how much one that is down and up again raises it; state: the metric whose readings
     show the link, and shows_up: from which value on it is up. An outage that a reading shows is none of these events.
     """
@@ -34,6 +35,7 @@ class Source:
     begins: str = ""
     lasts: str = ""
     changes: bool = False
+    steps: float = 0.0
     since: bool = False
     outage: float = 0.0
     state: str = ""
@@ -44,7 +46,7 @@ _BEGINS = "fabric_port_pfc_recent_pause_timestamp_seconds"
 _LASTS = "fabric_port_pfc_recent_pause_estimated_seconds"
 _TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_estimated_seconds_total"
 _NIC_TIMED = "nic_pfc_pause_seconds_total"
-_BOOTED = "fabric_device_boot_time_seconds"
+_BOOTED, _HOST_BOOTED = "fabric_device_boot_time_seconds", "node_boot_time_seconds"
 _PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
 _BOUNCED, _OUTAGES = EventKind.LINK_BOUNCED, "outages"
 
@@ -102,7 +104,7 @@ SOURCES = (
         shows_up=5.0,
     ),
     Source(metric="fabric_bgp_session_up", kind=EventKind.BGP_DOWN, well=1.0),
-    Source(metric="node_boot_time_seconds", kind=EventKind.REBOOT, changes=True, begins="node_boot_time_seconds"),
-    Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, begins=_BOOTED),
+    Source(metric=_HOST_BOOTED, kind=EventKind.REBOOT, changes=True, steps=SAME_BOOT_S, begins=_HOST_BOOTED),
+    Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, steps=SAME_BOOT_S, begins=_BOOTED),
     Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True, unless=(_BOOTED,)),
 )

@@ -4,12 +4,13 @@ For documents, files of the kernel and output of commands: a page of an exporter
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from ingest.collectors.base import SourceSeries
 from ingest.collectors.exposition.decode.mapping import Mapper
 from ingest.collectors.series_layout import SeriesLayout, Taken, finish, lay_out, take
 from ingest.ledger import DropReason, Ledger
@@ -83,6 +84,12 @@ class TargetSamples:
     def unmapped(self) -> set[str]:
         """Names that the source sent and that nothing maps."""
         return self._mapper.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """What became of each value of the last reading."""
+        for name, labels in self._names:
+            given = dict(labels)
+            yield self._mapper.source_series(name, given, self._mapper.map(name, given))
 
     def read(self, values: Values) -> CanonicalSamples:
         """Of two values of one series the first one counts, unless the catalogue says that they add up."""

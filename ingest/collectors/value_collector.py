@@ -3,13 +3,13 @@
 import asyncio
 import time
 from abc import abstractmethod
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 import structlog
 
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
-from ingest.collectors.base import CollectorContext
+from ingest.collectors.base import CollectorContext, SourceSeries
 from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.command import reason_of
 from telemetry.samples import DownReason, SampleBatch
@@ -44,6 +44,10 @@ class ValueCollector:
     @property
     def unmapped(self) -> Set[str]:
         return self._samples.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """Of the last collection."""
+        return self._samples.source_series()
 
     async def collect(self, now_ns: int) -> SampleBatch:
         began_s = time.monotonic()

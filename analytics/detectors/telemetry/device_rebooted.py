@@ -3,14 +3,18 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics.detectors.spec import Detector, Verdicts, computed_evidence, verdicts_of
 from analytics.state.lookup import worst_of_each
-from analytics.state.memory import Memory
+from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.rates import NEVER
-from analytics.view.tick_view import TickView
+from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.series import series_key
+
+SAME_BOOT_S = 20.0
+"""A boot time that moves by less is that of the same boot: it is worked out from a clock, and clocks are set."""
 
 _RECENT_INTERVALS = 1.5
 
@@ -24,11 +28,13 @@ class DeviceRebooted(Detector):
     metrics: tuple[str, ...] = ("node_boot_time_seconds",)
     clear_intervals: float = 6.0
     light: bool = True
+    memory: tuple[MemoryColumn, ...] = (MemoryColumn("boot_s"), MemoryColumn("booted_ns", dtype="i8"))
+    memory_format: int = 2
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         since_ns = view.end_ns - round(_RECENT_INTERVALS * view.config.interval_ns)
         boots = view.column(self.metrics[0])
-        booted = np.where(view.series["moved_ns"][boots.sids] >= since_ns, 1.0, 0.0)
+        booted = np.where(_booted_ns(view, boots, memory) >= since_ns, 1.0, 0.0)
         return [self._resets(view, since_ns), verdicts_of(boots, booted, confidence=1.0)]
 
     def _resets(self, view: TickView, since_ns: int) -> Verdicts:
@@ -46,3 +52,13 @@ class DeviceRebooted(Detector):
         evidence = computed_evidence(resets, 0.0, "counters", counters)
         times_ns, breached, cadence_s = targets["seen_ns"][rows], score[rows] >= 1.0, view.target_cadence_s[rows]
         return Verdicts(objects[rows], times_ns, breached, score[rows], (evidence,), 0.85, cadence_s=cadence_s)
+
+
+def _booted_ns(view: TickView, boots: Column, memory: Memory) -> NDArray[np.int64]:
+    """When each host was first seen with another boot than before; 0 where it never was."""
+    rows, at_ns = memory.rows(boots.sids), view.series["raw_ns"][boots.sids]
+    before, now = memory["boot_s"][rows], view.series["raw"][boots.sids]
+    memory["boot_s"][rows] = now
+    other = (before > 0) & (np.abs(now - before) > SAME_BOOT_S)
+    memory["booted_ns"][rows[other]] = at_ns[other]
+    return np.asarray(memory["booted_ns"][rows], np.int64)

@@ -23,7 +23,7 @@ from ingest.collectors.exposition.discovery import Target
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
-from telemetry.series import SeriesTable, series_key
+from telemetry.series import SeriesTable
 
 log = structlog.get_logger("ingest")
 _ACCEPT = "text/plain;version=0.0.4;q=1,application/openmetrics-text;version=1.0.0;q=0.5,*/*;q=0.1"
@@ -82,12 +82,7 @@ class ExpositionCollector:
 
     def source_series(self) -> Iterator[SourceSeries]:
         """Of the last body."""
-        for name, labels, entries in self._reader.series():
-            key = series_key(name, labels)
-            if entries:
-                yield SourceSeries(key, tuple(entry.key for entry in entries))
-            else:
-                yield SourceSeries(key, reason=self._mapper.reason(name, labels), left_out=entries is None)
+        return (self._mapper.source_series(*found) for found in self._reader.series())
 
     async def collect(self, now_ns: int) -> SampleBatch:
         if self._skips and self._down is not None:

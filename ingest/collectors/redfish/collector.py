@@ -1,13 +1,13 @@
 """The collector of one management controller."""
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 import structlog
 
 from common.units import to_ns
 from ingest.admission.line import Priority
-from ingest.collectors.base import CollectorContext, CollectorOutput
+from ingest.collectors.base import CollectorContext, CollectorOutput, SourceSeries
 from ingest.collectors.canonical_samples import SourceSample, TargetSamples, Values
 from ingest.collectors.redfish import metrics
 from ingest.collectors.redfish.config import Config, Target
@@ -50,6 +50,10 @@ class RedfishCollector:
     def unmapped(self) -> Collection[str]:
         """Names that the controller sent and that nothing maps."""
         return self._samples.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """Of the last collection."""
+        return self._samples.source_series()
 
     async def collect(self, now_ns: int) -> CollectorOutput:
         """One batch, or one with the reason why there is none."""

@@ -1,7 +1,7 @@
 """The collector of one device: reads its tables one after the other, and no faster than it may."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 import numpy as np
 import structlog
@@ -9,7 +9,7 @@ import structlog
 from common.errors import BadInput, ConfigError, Unavailable
 from common.secrets import read_secret_text
 from ingest.admission.line import Priority
-from ingest.collectors.base import CollectorContext
+from ingest.collectors.base import CollectorContext, SourceSeries
 from ingest.collectors.snmp.config import Config, TargetConfig
 from ingest.collectors.snmp.counters import restarted
 from ingest.collectors.snmp.decode import Texts, began_of, decode, scalar_readings
@@ -61,6 +61,9 @@ class SnmpCollector:
     @property
     def unmapped(self) -> Set[str]:
         return self._reader.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        return self._reader.source_series()
 
     async def collect(self, now_ns: int) -> SampleBatch:
         """A collection that fails has no samples: half of a device would look like the loss of its other half."""

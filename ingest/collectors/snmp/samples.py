@@ -2,17 +2,18 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from common.errors import BadInput
+from ingest.collectors.base import SourceSeries
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from ingest.collectors.snmp.counters import WideCounters
 from ingest.collectors.snmp.decode import Reading
 from ingest.ledger import DropReason
 from telemetry.catalogue import metrics, origins_of, source
-from telemetry.series import series_key
+from telemetry.series import parse_series_key, series_key
 
 SOURCE = "snmp"
 _MILLIWATTS = 1000.0  # 0 dBm is one
@@ -40,6 +41,11 @@ class SampleReader:
     @property
     def unmapped(self) -> Set[str]:
         return self._mapper.unmapped
+
+    def source_series(self) -> Iterator[SourceSeries]:
+        """What became of each series of the agent."""
+        for series, entries in self._known.items():
+            yield self._mapper.source_series(*parse_series_key(series), entries)
 
     def read(self, readings: Iterable[Reading]) -> Samples:
         """The samples of one collection."""

@@ -15,6 +15,7 @@ from ingest.config import IngestConfig
 from ingest.one_target import TargetReading, read_target
 from telemetry.gnmi import gnmi_pb2
 from tests.conformance.collectors.gnmi_peer import SYNC, Requests, Responses, job, response, serving
+from tests.samples import SAMPLES
 
 PAGE = b"""DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1",gpu="0"} 300
 DCGM_FI_DEV_POWER_USAGE{UUID="GPU-2",gpu="1"} NaN
@@ -71,6 +72,16 @@ async def test_what_is_kept_under_its_own_name_is_a_series() -> None:
         found = await read(scraped(address, unmapped="keep"), "gpu")
     kept = {each.name: each.canonical for each in found.series}['node_vendor_secret{a="1"}']
     assert [found.values[key] for key in kept] == [1.0]
+
+
+async def test_what_a_host_states_without_an_exporter_is_listed_too(tmp_path: Path) -> None:
+    file = tmp_path / "smi.xml"
+    file.write_bytes((SAMPLES / "gpu_nvml" / "nvidia-smi_a10g.xml").read_bytes())
+    source = {"targets": [{"device": "node1", "file": str(file)}]}
+    found = await read(IngestConfig.model_validate({"nvidia_smi_sources": [source]}), "nvidia-smi")
+    fed = {key for each in found.series for key in each.canonical}
+    assert fed >= found.values.keys() > set()
+    assert all(each.canonical or each.reason for each in found.series)
 
 
 async def paths(requests: Requests, context: Any) -> Responses:

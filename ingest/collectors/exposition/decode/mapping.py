@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ingest.collectors.base import SourceSeries
 from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
 from ingest.collectors.left_out import left_out, why_left_out
 from ingest.collectors.name_index import NameIndex
@@ -114,7 +115,14 @@ class Mapper:
             return self.kept(name, labels)
         return None if on_purpose else []
 
-    def reason(self, name: str, labels: Mapping[str, str]) -> str:
+    def source_series(self, name: str, labels: Mapping[str, str], entries: Sequence[Entry] | None) -> SourceSeries:
+        """What became of one series. entries: what ``map`` gave for it."""
+        key = series_key(name, labels)
+        if entries:
+            return SourceSeries(key, tuple(entry.key for entry in entries))
+        return SourceSeries(key, reason=self._reason(name, labels), left_out=entries is None)
+
+    def _reason(self, name: str, labels: Mapping[str, str]) -> str:
         """Why ``map`` gives no series for this one, in words."""
         why = why_left_out(self._ignored, name)
         if why is not None:

@@ -167,6 +167,12 @@ def test_a_switch_that_states_its_boot_time_reboots_once() -> None:
     assert (events[0].source, at(events[0])[:2]) == ("fabric_device_boot_time_seconds", (13, 13))
 
 
+@pytest.mark.parametrize("metric", ["node_boot_time_seconds", "fabric_device_boot_time_seconds"])
+def test_a_boot_time_that_follows_a_clock_is_no_reboot(metric: str) -> None:
+    booted = series_key(metric, {"device": "leaf1"})
+    assert not logged([booted], [[START_S - 900.0 + moved] for moved in (0.0, 1.0, -1.0, 18.0, 0.0)])
+
+
 def test_an_uptime_that_says_nothing_of_its_time_leaves_the_bounds() -> None:
     # It was shorter before, and yet longer than the time since the reading before: what counts is another clock.
     *_, ended = logged([UPTIME], [[9000], [9010], *([500 + n * 10.0] for n in range(9))])

@@ -125,6 +125,14 @@ def test_counters_that_start_again_together_are_a_reboot() -> None:
     assert found[0].onset_ns == START_NS + 4 * INTERVAL_S * SECOND
 
 
+@pytest.mark.parametrize(("boots", "reboots"), [([0.0, 0.0, 1.0, 0.0, -2.0, 17.0], 0), ([0.0, 0.0, 25.0, 26.0], 1)])
+def test_a_boot_time_that_follows_a_clock_is_no_reboot(boots: list[float], reboots: int) -> None:
+    host = table("node1", [series_key("node_boot_time_seconds", {"device": "node1"})], "node_exporter")
+    stream = [batch(host, seq, [START_NS / SECOND - 9e5 + moved]) for seq, moved in enumerate(boots)]
+    found = of_kind(run(Engine(CONFIG), interleaved(stream, clockwork(1, range(9)))), FindingKind.DEVICE_REBOOTED)
+    assert len({finding.id for finding in found}) == reboots
+
+
 def test_a_gpu_without_series_is_lost() -> None:
     keys = [series_key("gpu_power_watts", {"device": "node1", "gpu": f"GPU-{n}"}) for n in range(2)]
     host = table("node1", keys, "dcgm")
