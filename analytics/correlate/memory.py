@@ -93,6 +93,9 @@ class CorrelatorMemory:
         if finding.state is FindingState.CLEARED:
             self.since.pop(finding.id, None)
             return self.findings.pop(finding.id, None) is not None
+        if finding.unloaded_since_ns and known is not None:  # without load its newest values show nothing
+            seen = {"observed_ns": finding.observed_ns, "unloaded_since_ns": finding.unloaded_since_ns}
+            finding = replace(known, **seen)
         self.findings[finding.id] = finding
         self.since.setdefault(finding.id, now_ns)
         return (
@@ -100,6 +103,7 @@ class CorrelatorMemory:
             or known.onset_ns != finding.onset_ns
             or known.kind is not finding.kind
             or known.object != finding.object
+            or bool(known.unloaded_since_ns) != bool(finding.unloaded_since_ns)
         )
 
     def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str, str]]:

@@ -15,14 +15,20 @@ OPEN_FACTOR = 0.5  # what is left counts half, so that a new cause which explain
 
 
 def open_cause(view: CorrelationView, track: Track) -> Cause:
-    """The track's cause with its findings that are still active and new ones about the same root."""
+    """The track's cause with its findings that are still active and new ones about the same root.
+
+    Of those that are not seen at the moment, as nothing is sent there, the root's own keep open what has fired.
+    """
     cause = track.cause
     kind = incident_kinds()[cause.kind]
+    own = view.cluster.reach(cause).own
     primary = {found for found in track.primary if found in view.by_id}
     since_ns = track.onset_ns - view.config.onset_slack_ns  # what began long before is of something else
-    for ref in view.cluster.reach(cause).own:
+    for ref in own:
         about = (finding for finding in view.about(ref) if finding.kind in kind.returning)
         primary |= {finding.id for finding in about if finding.onset_ns >= since_ns}
+    unseen = (view.by_id[found] for found in primary if view.by_id[found].unloaded_since_ns)
+    primary -= {finding.id for finding in unseen if not track.id or finding.object not in own}
     if cause.kind is IncidentKind.GPU_FAULT:  # it is repaired by a reboot of its host
         primary |= {finding.id for finding in repair_of(view, cause.root.device)}
     # Findings that remain after a device went down or came back are no incident of one of its links, and what is left
