@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences, versions
+from analytics.correlate import absences, swaps, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, cables, waves
@@ -25,6 +25,7 @@ from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
+from analytics.correlate.swaps import Swap
 from analytics.correlate.texts import phrases
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.reports import Reports
@@ -36,7 +37,7 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -137,7 +138,8 @@ class Correlator:
         away, kept = _away(tracks), self._memory.absences
         new = self._memory.versions
         view = CorrelationView(
-            *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept)
+            *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
+            self._known_swaps(now_ns),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -150,6 +152,13 @@ class Correlator:
         later = self._say_later(said, now_ns)
         self._memory.keep_resolved(later, now_ns)
         return sorted([*published, *later], key=attrgetter("id"))
+
+    def _known_swaps(self, now_ns: int) -> Sequence[Swap]:
+        """Those whose undoing counts as the same incident."""
+        within_ns, memory = to_ns(self._config.recurrence_s), self._memory
+        if memory.swaps and now_ns - memory.swaps[0].ended_ns > within_ns:
+            memory.swaps = [swap for swap in memory.swaps if now_ns - swap.ended_ns <= within_ns]
+        return tuple(memory.swaps)
 
     def _mark_unproved(self, changed: Iterable[Finding]) -> None:
         """Marks the incidents of which some evidence ends without a repair: it has lasted until it was learned, or for
@@ -168,7 +177,8 @@ class Correlator:
             self._note_unseen(track, [unseen[found] for found in unseen.keys() & track.primary])
 
     def _note_unseen(self, track: Track, unseen: Sequence[Finding]) -> None:
-        own = self._cluster.reach(track.cause).own if unseen and track.id else ()
+        known = unseen and track.id and track.severity is not Severity.INFO
+        own = self._cluster.reach(track.cause).own if known else ()
         for finding in sorted((each for each in unseen if each.object in own), key=attrgetter("id")):
             since_ns = finding.unloaded_since_ns
             if finding.state is FindingState.CLEARED:
@@ -258,6 +268,7 @@ class Correlator:
         rests_on = (
             deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
+            view.swaps,
             past_hold,
             [
                 (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
@@ -352,12 +363,15 @@ class Correlator:
             why = self._cluster.nodes.why_ended(track.cause.root.device) or _without_repair(track)
             track.note(now_ns, track.cause.root, f"resolved{why}")
             self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
+            self._memory.swaps = swaps.after(self._memory.swaps, self._cluster.graph, track.cause, now_ns)
 
     def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         """A track that fires gets its id: that of the incident that it is again, else its own."""
         root, records = track.cause.root, self._memory.records
         within_ns = int(self._config.recurrence_s * NS_PER_S)
-        known = (records.recurs(ref, now_ns, within_ns) for ref in (root, *sorted(track.cause.links)))
+        graph = self._cluster.graph
+        roots = (root, *sorted(track.cause.links), *swaps.roots_at(self._memory.swaps, graph, root))
+        known = (records.recurs(ref, now_ns, within_ns) for ref in roots)
         before = next(filter(None, known), None)
         if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
             track.continue_from(before, now_ns)

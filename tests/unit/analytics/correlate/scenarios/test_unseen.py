@@ -61,6 +61,13 @@ def test_when_it_ends_without_being_seen_it_says_since_when(run: Run) -> None:
     )
 
 
+def test_pressure_that_nobody_was_paged_for_ends_with_the_load(run: Run) -> None:
+    own = run.cluster.find(K.PFC_PAUSE_RECEIVED, ROOT)
+    run.tick(own, ticks=3)
+    run.tick(*unseen(run, own), ticks=20)
+    assert (run.only.state, run.pages) == (IncidentState.RESOLVED, [])
+
+
 def test_ports_elsewhere_that_carry_nothing_keep_nothing_open(run: Run) -> None:
     own, upstream = slow(run)
     run.tick(*cleared(run, *own), *unseen(run, *upstream), ticks=20)
