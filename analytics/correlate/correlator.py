@@ -185,7 +185,7 @@ class Correlator:
                 track.unseen_since_ns = max(track.unseen_since_ns, since_ns)
                 continue
             entry = TimelineEntry(since_ns, finding.object, _IDLE)
-            if entry not in track.notes:
+            if entry not in track.notes and len(track.notes) < self._config.timeline_max:
                 track.notes.append(entry)
                 self._reports.disturb(track)
 

@@ -61,6 +61,18 @@ def test_when_it_ends_without_being_seen_it_says_since_when(run: Run) -> None:
     )
 
 
+def test_what_was_seen_again_since_ends_by_a_repair(run: Run) -> None:
+    own, upstream = slow(run)
+    run.clear(*upstream)
+    idle = unseen(run, *own)
+    run.tick(*idle, ticks=3)
+    run.tick(*cleared(run, *idle), ticks=2)
+    again = [replace(each, id=f"{each.id} again", onset_ns=run.now_ns, observed_ns=run.now_ns) for each in own]
+    run.tick(*again, ticks=3)
+    run.tick(*cleared(run, *again), ticks=20)
+    assert (run.only.state, run.only.timeline[-1].text) == (IncidentState.RESOLVED, "resolved")
+
+
 def test_pressure_that_nobody_was_paged_for_ends_with_the_load(run: Run) -> None:
     own = run.cluster.find(K.PFC_PAUSE_RECEIVED, ROOT)
     run.tick(own, ticks=3)
