@@ -22,7 +22,9 @@ _GONE_MAX = 1000  # objects of a detector without any series that may come back;
 _FIRST_VALUE = 0.5  # gaps between two values within which the first one came; a rate needs one gap more
 _NEVER_SEEN = 2**63 - 1
 _REFRESH_INTERVALS = 6  # … or has more evidence than ever; or after so many intervals, to show that it is still active
-_LOADED_SHARE = 0.25  # of the most that a port carried while it breached: with less it shows nothing (assumption)
+# Of the most that a port carried while it breached, or of what is usual where that is less: with less load it shows
+# nothing (assumption).
+_LOADED_SHARE = 0.25
 _SEEN_INTERVALS = 7.0  # with load again until it is over: what comes back is proved within six samples (``heights``)
 
 
@@ -38,7 +40,7 @@ class Entry:
     published_ns: int = 0
     published_score: float = 0.0
     published_evidence: int = 0  # the most values of it
-    load: float = 0.0  # the most that it carried in a sample that breached, bytes a second; 0 where that is not known
+    load: float = 0.0  # the most that it carried in a sample that breached, or usually; bytes a second, 0: not known
     idle_since_ns: int = 0  # first sample since the newest breach with too little load to show anything, 0 without any
     idle_ns: int = 0  # newest such sample that counts
     unseen: bool = False  # without these it would be over
@@ -125,7 +127,7 @@ class FindingTracker:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
         was_unseen, follow_ns = entry.unseen, round(view.config.baseline_follow_s * 1e9)
-        idle = _is_idle(entry, math.nan if verdicts.load is None else float(verdicts.load[row]), follow_ns)
+        idle = _is_idle(entry, verdicts, row, follow_ns)
         evidence = _evidence(verdicts, row, view, entry.normals)
         at_once = score >= detector.fire_immediately_score
         state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, _waits_ns(verdicts, row, view))
@@ -259,15 +261,17 @@ def _ended(detector: str, kind: FindingKind, name: str, entry: Entry) -> Finding
     )
 
 
-def _is_idle(entry: Entry, load: float, most_ns: int) -> bool:
-    """Whether the newest sample has too little load to show anything, which is remembered. load: bytes a second, NaN
-    where that is not known.
+def _is_idle(entry: Entry, verdicts: Verdicts, row: int, most_ns: int) -> bool:
+    """Whether the newest sample has too little load to show anything, which is remembered.
 
     A port whose job waits for something else is neither paused nor loses frames. most_ns: for how long that is so; a
     port that nobody uses any more must not keep its finding for ever.
     """
+    if verdicts.load is None or verdicts.usual_load is None:
+        return False
+    load = float(verdicts.load[row])
     if entry.breached_ns == entry.newest_ns:
-        entry.load = max(entry.load, 0.0 if math.isnan(load) else load)
+        entry.load = float(np.fmax(entry.load, np.fmin(load, verdicts.usual_load[row])))
         entry.idle_since_ns, entry.idle_ns, entry.unseen = 0, 0, False
         return False
     if not entry.active or not load < _LOADED_SHARE * entry.load:

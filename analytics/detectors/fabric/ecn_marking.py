@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.fabric.load import SENT, carried
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.detectors.usual_heights import (
     USUAL_HEIGHTS,
@@ -49,7 +48,7 @@ class EcnMarking(Detector):
         by_count = marks.values / _MARKS_PER_SECOND_MIN
         score = np.minimum(np.minimum(by_share, by_count), marks.score / _SIGMAS)
         score, onsets = unusual(view, memory, marks, score)
-        return [verdicts_of(marks, score, confidence=0.6, onsets_ns=onsets, load=carried(view, SENT))]
+        return [verdicts_of(marks, score, confidence=0.6, onsets_ns=onsets)]
 
 
 def _sent_by(index: SeriesIndex) -> NDArray[np.int64]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics.detectors.fabric.load import SENT, carried
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -36,4 +35,4 @@ class LosslessDrops(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         drops = view.joined([view.column(metric, _InQueues(self.queues)) for metric in self.metrics])
         score = np.where(drops.values > 0, 1.0 + drops.values / _PER_SECOND, 0.0)
-        return [verdicts_of(drops, score, normals=np.zeros(len(drops)), load=carried(view, SENT))]
+        return [verdicts_of(drops, score, normals=np.zeros(len(drops)))]

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.detectors.fabric.load import SENT, carried
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.detectors.usual_heights import (
     USUAL_HEIGHTS,
@@ -55,7 +54,7 @@ class QueueCongested(Detector):
         by_asic = view.per_physical(_pause_bytes)[column.objects]
         pause_bytes = np.where(np.isnan(by_asic), self.threshold_bytes, by_asic)
         score, onsets = unusual(view, memory, column, column.values / (QUEUE_NEAR_SHARE * pause_bytes))
-        return [verdicts_of(column, score, confidence=0.7, onsets_ns=onsets, load=carried(view, SENT))]
+        return [verdicts_of(column, score, confidence=0.7, onsets_ns=onsets)]
 
 
 def _pause_bytes(view: TickView) -> NDArray[np.float64]:
