@@ -110,6 +110,18 @@ def test_a_job_that_begins_to_wait_meanwhile_waits_for_something_else(cluster: F
     assert waits.id in of(run, "1").findings
 
 
+def test_a_job_that_goes_on_waiting_does_so_for_what_is_seen(cluster: Fabric, run: Run) -> None:
+    """Two faults of one job: over the port of the first one nothing is sent while the second one lasts."""
+    own, upstream = slow(run)
+    other = cluster.facing(5, 4)
+    second = [cluster.find(K.PFC_PAUSE_RECEIVED, other, 4), cluster.find(K.PFC_PAUSE_SENT, "node4/mlx5_4", 4)]
+    run.tick(*second, ticks=3)
+    run.clear(*upstream)
+    run.tick(*unseen(run, *own), ticks=3)
+    assert run.pages == [f"slow_receiver {ROOT}", f"slow_receiver {other}"]
+    assert of(run, ROOT).state is IncidentState.FIRING
+
+
 @pytest.mark.parametrize("later", [K.QUEUE_CONGESTED, K.ECN_MARKING])
 def test_what_is_not_seen_opens_nothing(later: K, cluster: Fabric, run: Run) -> None:
     found = [each for tick in faults.incast_without_pauses(cluster) for each in tick if each.kind is later]
