@@ -2,8 +2,8 @@
 
 With PFC a switch pauses its senders long before a queue is full. So one that drops packet after packet while its switch
 pauses nobody is set up in another way than the rest (Guo et al., RDMA over Commodity Ethernet at Scale, SIGCOMM 2016,
-section 6.2: a buffer parameter that one model of switch had otherwise). Packets that are lost for a moment where a link
-goes down or comes back are few, and belong to the link.
+section 6.2: a buffer parameter that one model of switch had otherwise). What is lost around a link that goes down or
+comes back belongs to that link.
 """
 
 from collections import defaultdict
@@ -16,7 +16,6 @@ from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import Effect, HoldPolicy, Tier
-from telemetry.objects import ObjectRef, device
 
 _OF_REPEATS = frozenset({Effect.RETRANSMISSION, Effect.TRAFFIC_LOST, Effect.POWER_LOST})
 DROPPING_SCORE = 2.0  # of ``lossless_drops``: a hundred packets a second
@@ -26,11 +25,12 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause a switch that pauses nobody: the port that drops most is its root."""
     dropping: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in view.of(FindingKind.LOSSLESS_DROPS):
-        if finding.score >= DROPPING_SCORE and not _is_broken(view, finding.object):
+        if finding.score >= DROPPING_SCORE:
             dropping[finding.object.device].append(finding)
     pausing = _pausing(view) if dropping else frozenset[str]()
     for switch in sorted(dropping.keys() - pausing):
-        yield _cause(view, switch, dropping[switch])
+        if not _is_disturbed(view, switch):
+            yield _cause(view, switch, dropping[switch])
 
 
 def _cause(view: CorrelationView, switch: str, found: Sequence[Finding]) -> Cause:
@@ -61,11 +61,11 @@ def _shown_by_jobs(view: CorrelationView, found: Sequence[Finding]) -> Iterator[
             yield finding
 
 
-def _is_broken(view: CorrelationView, ref: ObjectRef) -> bool:
-    """Whether the link of a port is broken, or what is behind it is away."""
-    ports = view.graph.ports(view.graph.link_of.get(ref, ref)) or (ref,)
-    about = [each for port in ports for end in (port, device(port.device)) for each in view.about(end)]
-    return any(each.kind in LINK | AWAY for each in about)
+def _is_disturbed(view: CorrelationView, switch: str) -> bool:
+    """Whether a link of a switch or of one beside it is broken, or one of these is away: traffic that finds another way
+    is dropped, too, and so is what was on its way."""
+    near = {switch, *view.graph.neighbours(switch)}
+    return any(each.kind in LINK | AWAY for name in near for each in view.on_device(name))
 
 
 def _pausing(view: CorrelationView) -> frozenset[str]:

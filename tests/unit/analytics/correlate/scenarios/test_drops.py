@@ -65,6 +65,14 @@ def test_packets_that_a_link_loses_on_its_way_down_are_of_the_link(which: str, c
     assert run.only.kind is I.LINK_DOWN
 
 
+def test_what_is_dropped_beside_a_link_that_flaps_is_of_that_link(cluster: Fabric, run: Run) -> None:
+    """Its traffic takes other ways meanwhile, each for a moment."""
+    run.tick(cluster.find(K.LINK_FLAPPING, cluster.uplink(1, 2)), ticks=3)
+    later = [drops(cluster, where) for where in (cluster.downlink(3, 1), cluster.downlink(2, 5), cluster.uplink(1, 4))]
+    run.tick(*later, ticks=20)
+    assert run.only.kind is I.LINK_FLAPPING
+
+
 def test_a_switch_that_pauses_its_senders_drops_for_want_of_room(cluster: Fabric, run: Run) -> None:
     """An incast beyond the headroom: nothing is wrong with the queue."""
     root = cluster.facing(3, 2)
