@@ -82,6 +82,8 @@ class Finding:
     cadence_s:   usual seconds between two new values of that evidence: how soon something can be known about it;
                  0 where it is not known.
     since_first_seen: it was so when telemetry of the object began: nothing shows when it broke.
+    unloaded_since_ns: event time since which its port carries too little to show whether it goes on; 0 while it carries
+                       enough. One that is cleared with it was never seen to be over.
     """
 
     id: Name
@@ -96,3 +98,4 @@ class Finding:
     evidence: tuple[Evidence, ...]
     cadence_s: Finite = 0.0
     since_first_seen: bool = False
+    unloaded_since_ns: EventTime = 0

@@ -49,6 +49,11 @@ def absorb(
                 waiting.setdefault(finding.object, claims[best].cause.key)
 
 
+def _is_unseen(view: CorrelationView, claim: Claim) -> bool:
+    """Whether next to nothing is sent over all that is broken, so that nothing new comes from it."""
+    return bool(claim.primary) and all(view.by_id[found].unloaded_since_ns for found in claim.primary)
+
+
 def _job_waits(view: CorrelationView, found: str) -> bool:
     return found in view.by_id and view.by_id[found].kind in JOB_WAITS
 
@@ -68,6 +73,7 @@ class _Nearby:
         self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
         self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
+        self._unseen = {at for at, claim in enumerate(claims) if _is_unseen(view, claim)}
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
 
@@ -75,9 +81,14 @@ class _Nearby:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
         there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
-        just then. What cannot cost a job so much comes last."""
+        just then. What cannot cost a job so much comes last. What is not seen keeps what it has only where nothing else
+        explains it."""
         slow = self._slow if finding.kind in JOB_WAITS else ()
         small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
+        if unseen := self._unseen.intersection(self._with_key.get(holder, ())):
+            seen = self._nearest(finding, None, small | unseen)
+            if seen is not None:
+                return seen
         best = self._nearest(finding, holder, small)
         return self._nearest(finding, holder, frozenset()) if best is None and small else best
 
@@ -161,7 +172,7 @@ class _Nearby:
 
     def _explains(self, at: int, near: Near, finding: Finding, *, held: bool = False) -> bool:
         """Whether a claim that predicts a symptom is near enough and in time. held: its incident has the symptom."""
-        if self._earliest_ns[at] > finding.onset_ns:
+        if self._earliest_ns[at] > finding.onset_ns or (at in self._unseen and not held):
             return False
         claim, config = self._claims[at], self._view.config
         if near is Near.DEVICE and not is_near(self._view, claim.reach, finding):

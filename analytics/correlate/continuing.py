@@ -26,6 +26,8 @@ def follow(track: Track, claim: Claim, now_ns: int) -> None:
     track.onset_ns = min(track.onset_ns, claim.onset_ns) if track.id else claim.onset_ns
     track.cause = _as_known(track, claim.cause) if track.id else claim.cause
     track.primary, track.symptoms = set(claim.primary), set(claim.symptoms)
+    if track.primary:
+        track.unseen_since_ns = 0
 
 
 def _as_known(track: Track, cause: Cause) -> Cause:

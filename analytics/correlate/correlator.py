@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences, versions
+from analytics.correlate import absences, swaps, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, cables, waves
@@ -25,7 +25,9 @@ from analytics.correlate.lifecycle import Life, advance
 from analytics.correlate.memory import CorrelatorMemory, dump, load
 from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
+from analytics.correlate.swaps import Swap
 from analytics.correlate.texts import phrases
+from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.reports import Reports
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match, with_remains
@@ -35,7 +37,7 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -57,6 +59,8 @@ _LEARNED = frozenset(
     }
 )
 _USUAL = ": it has been so for so long that it counts as usual, nothing shows a repair"
+_IDLE = "next to nothing is sent there: whether it goes on is not known"
+_UNSEEN = ": next to nothing is sent there since {since}, so nothing shows a repair"
 
 
 class Correlator:
@@ -119,7 +123,7 @@ class Correlator:
         flaps: how ports came back from a flap, as is known since the last step.
         """
         self._cluster.update(topology)
-        self._mark_usual(changed)
+        self._mark_unproved(changed)
         taken = self._memory.update(changed, now_ns, self._config.portion(len(self._memory.findings)))
         if taken.others:
             self._budget.forget()
@@ -134,7 +138,8 @@ class Correlator:
         away, kept = _away(tracks), self._memory.absences
         new = self._memory.versions
         view = CorrelationView(
-            *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept)
+            *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
+            self._known_swaps(now_ns),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -148,18 +153,41 @@ class Correlator:
         self._memory.keep_resolved(later, now_ns)
         return sorted([*published, *later], key=attrgetter("id"))
 
-    def _mark_usual(self, changed: Iterable[Finding]) -> None:
-        """Marks the incidents of which some evidence ends because it has lasted until it was learned."""
+    def _known_swaps(self, now_ns: int) -> Sequence[Swap]:
+        """Those whose undoing counts as the same incident."""
+        within_ns, memory = to_ns(self._config.recurrence_s), self._memory
+        if memory.swaps and now_ns - memory.swaps[0].ended_ns > within_ns:
+            memory.swaps = [swap for swap in memory.swaps if now_ns - swap.ended_ns <= within_ns]
+        return tuple(memory.swaps)
+
+    def _mark_unproved(self, changed: Iterable[Finding]) -> None:
+        """Marks the incidents of which some evidence ends without a repair: it has lasted until it was learned, or for
+        so long next to nothing was sent there. Says in whose timeline that it is not seen at the moment."""
         after_ns = to_ns(self._config.usual_after_s)
+        cleared = [finding for finding in changed if finding.state is FindingState.CLEARED]
         usual = {
             finding.id
-            for finding in changed
-            if finding.state is FindingState.CLEARED
-            and finding.kind in _LEARNED
-            and finding.observed_ns - finding.onset_ns >= after_ns
+            for finding in cleared
+            if finding.kind in _LEARNED and finding.observed_ns - finding.onset_ns >= after_ns
         }
         for track in self._memory.tracks if usual else ():
             track.usual |= not usual.isdisjoint(track.primary)
+        unseen = {finding.id: finding for finding in changed if finding.unloaded_since_ns}
+        for track in self._memory.tracks if unseen else ():
+            self._note_unseen(track, [unseen[found] for found in unseen.keys() & track.primary])
+
+    def _note_unseen(self, track: Track, unseen: Sequence[Finding]) -> None:
+        known = unseen and track.id and track.severity is not Severity.INFO
+        own = self._cluster.reach(track.cause).own if known else ()
+        for finding in sorted((each for each in unseen if each.object in own), key=attrgetter("id")):
+            since_ns = finding.unloaded_since_ns
+            if finding.state is FindingState.CLEARED:
+                track.unseen_since_ns = max(track.unseen_since_ns, since_ns)
+                continue
+            entry = TimelineEntry(since_ns, finding.object, _IDLE)
+            if entry not in track.notes and len(track.notes) < self._config.timeline_max:
+                track.notes.append(entry)
+                self._reports.disturb(track)
 
     def _say_later(self, said: Iterable[TimelineEntry], now_ns: int) -> list[Incident]:
         """Incidents that are over, and of which something is known only now."""
@@ -240,6 +268,7 @@ class Correlator:
         rests_on = (
             deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
+            view.swaps,
             past_hold,
             [
                 (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
@@ -331,15 +360,18 @@ class Correlator:
         if track.fires and was is IncidentState.PENDING:
             self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
-            why = self._cluster.nodes.why_ended(track.cause.root.device) or (_USUAL if track.usual else "")
+            why = self._cluster.nodes.why_ended(track.cause.root.device) or _without_repair(track)
             track.note(now_ns, track.cause.root, f"resolved{why}")
             self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
+            self._memory.swaps = swaps.after(self._memory.swaps, self._cluster.graph, track.cause, now_ns)
 
     def _open(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
         """A track that fires gets its id: that of the incident that it is again, else its own."""
         root, records = track.cause.root, self._memory.records
         within_ns = int(self._config.recurrence_s * NS_PER_S)
-        known = (records.recurs(ref, now_ns, within_ns) for ref in (root, *sorted(track.cause.links)))
+        graph = self._cluster.graph
+        roots = (root, *sorted(track.cause.links), *swaps.roots_at(self._memory.swaps, graph, root))
+        known = (records.recurs(ref, now_ns, within_ns) for ref in roots)
         before = next(filter(None, known), None)
         if before and before.id not in ids and incident_kinds()[track.cause.kind].intermittent:
             track.continue_from(before, now_ns)
@@ -352,6 +384,13 @@ class Correlator:
         tracks = (track for track in (*self._memory.tracks, *closed) if track.id)
         changed = (self._reports.changed(view, track, self._memory.records, now_ns) for track in tracks)
         return [incident for incident in changed if incident is not None]
+
+
+def _without_repair(track: Track) -> str:
+    """Why an incident ends although nothing shows a repair, '' where it does."""
+    if track.unseen_since_ns:
+        return _UNSEEN.format(since=clock(track.unseen_since_ns))
+    return _USUAL if track.usual else ""
 
 
 def _last(track: Track, resolved_ns: int) -> LastIncident:

@@ -22,7 +22,10 @@ class Moved(NamedTuple):
 
 
 class FindingIndex:
-    """by_id: all of them. weights: by id, what each adds to the causes that explain it. shown: by id, what symptoms
+    """What is not seen at the moment, as nothing is sent there, keeps what is open, and opens and explains nothing new:
+    it is in ``by_id`` and ``about`` alone.
+
+    by_id: all of them. weights: by id, what each adds to the causes that explain it. shown: by id, what symptoms
     show."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
@@ -105,13 +108,16 @@ class FindingIndex:
 
 def _names(finding: Finding) -> Iterable[Hashable]:
     """The groups of a finding."""
+    if finding.unloaded_since_ns:
+        yield finding.object
+        return
     yield from (None, finding.kind, finding.object, ("device", finding.object.device))
     if finding.kind in SYMPTOMS:
         yield True
 
 
-def _place(finding: Finding) -> tuple[int, FindingKind, ObjectRef]:
-    return finding.onset_ns, finding.kind, finding.object
+def _place(finding: Finding) -> tuple[int, FindingKind, ObjectRef, bool]:
+    return finding.onset_ns, finding.kind, finding.object, bool(finding.unloaded_since_ns)
 
 
 def _is_seen_again(finding: Finding, known: Finding | None) -> bool:

@@ -15,6 +15,7 @@ from analytics.correlate.cause import SYMPTOMS
 from analytics.correlate.cluster.nodes import Nodes
 from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.object_records import ObjectRecords
+from analytics.correlate.swaps import Swap
 from analytics.correlate.tracks import Track
 from analytics.correlate.versions import Versions
 from common.errors import BadInput
@@ -50,6 +51,7 @@ class CorrelatorMemory:
     began_again: whether the clocks went back. All is seen for the first time then, which says nothing about faults.
     queue: what changed and no step has taken yet, the newest version of each by id. resolved: the newest incidents of
     ports and links that are over, by id, as how they came back from a flap shows some minutes later.
+    swaps: of cables, whose incidents are over.
     """
 
     findings: dict[str, Finding] = field(default_factory=dict)
@@ -61,6 +63,7 @@ class CorrelatorMemory:
     began_again: bool = False
     queue: dict[str, Finding] = field(default_factory=dict)
     resolved: dict[str, Incident] = field(default_factory=dict)
+    swaps: list[Swap] = field(default_factory=list)
 
     def update(self, changed: Sequence[Finding], now_ns: int, changed_max: int = sys.maxsize) -> Taken:
         """Newer versions replace older ones; of two equally new ones a cleared one wins, then the greater bytes.
@@ -93,6 +96,9 @@ class CorrelatorMemory:
         if finding.state is FindingState.CLEARED:
             self.since.pop(finding.id, None)
             return self.findings.pop(finding.id, None) is not None
+        if finding.unloaded_since_ns and known is not None:  # without load its newest values show nothing
+            since_ns = finding.unloaded_since_ns
+            finding = replace(known, observed_ns=finding.observed_ns, unloaded_since_ns=since_ns)
         self.findings[finding.id] = finding
         self.since.setdefault(finding.id, now_ns)
         return (
@@ -100,6 +106,7 @@ class CorrelatorMemory:
             or known.onset_ns != finding.onset_ns
             or known.kind is not finding.kind
             or known.object != finding.object
+            or bool(known.unloaded_since_ns) != bool(finding.unloaded_since_ns)
         )
 
     def _urgency(self, waiting: Iterable[Finding]) -> Callable[[Finding], tuple[bool, int, bool, int, str, str]]:

@@ -8,21 +8,29 @@ from analytics.correlate.repairs import repair_of
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
-from telemetry.incidents import IncidentKind
+from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import incident_kinds
 
 OPEN_FACTOR = 0.5  # what is left counts half, so that a new cause which explains it replaces the open one
 
 
 def open_cause(view: CorrelationView, track: Track) -> Cause:
-    """The track's cause with its findings that are still active and new ones about the same root."""
+    """The track's cause with its findings that are still active and new ones about the same root.
+
+    Of those that are not seen at the moment, as nothing is sent there, the root's own keep open what people were paged
+    for: of other pressure nobody knows that it might go on.
+    """
     cause = track.cause
     kind = incident_kinds()[cause.kind]
+    own = view.cluster.reach(cause).own
     primary = {found for found in track.primary if found in view.by_id}
     since_ns = track.onset_ns - view.config.onset_slack_ns  # what began long before is of something else
-    for ref in view.cluster.reach(cause).own:
+    for ref in own:
         about = (finding for finding in view.about(ref) if finding.kind in kind.returning)
         primary |= {finding.id for finding in about if finding.onset_ns >= since_ns}
+    unseen = (view.by_id[found] for found in primary if view.by_id[found].unloaded_since_ns)
+    known = track.id and track.severity is not Severity.INFO
+    primary -= {finding.id for finding in unseen if not known or finding.object not in own}
     if cause.kind is IncidentKind.GPU_FAULT:  # it is repaired by a reboot of its host
         primary |= {finding.id for finding in repair_of(view, cause.root.device)}
     # Findings that remain after a device went down or came back are no incident of one of its links, and what is left

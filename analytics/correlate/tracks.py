@@ -34,6 +34,7 @@ class Track:
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.
     usual: some of its evidence ended because it had lasted until it was learned: nothing shows a repair.
+    unseen_since_ns: evidence of its root ended as next to nothing was sent there, since then; 0 where none did.
     ended_jobs: that ended because of it.
     first:    onset, id and text of its first symptom.
     occurrences: how often an intermittent fault has come.
@@ -59,6 +60,7 @@ class Track:
     matters_since_ns: int = 0
     since_first_seen: bool = False
     usual: bool = False
+    unseen_since_ns: int = 0
     first: tuple[int, str, str] = (0, "", "")
     order_known: bool = True
     evidence: tuple[Evidence, ...] = ()

@@ -12,6 +12,7 @@ from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.kept import Kept
 from analytics.correlate.pauses import Origin, origins
+from analytics.correlate.swaps import Swap
 from analytics.correlate.versions import Versions
 from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
@@ -29,7 +30,7 @@ class CorrelationView:
     firing: onsets of the incidents that already fire, by kind and root. now_ns: event time of this step. away: by
     device that one of these took away with its root, that root.
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
-    versions: what is new on devices.
+    versions: what is new on devices. swaps: of cables, whose incidents ended not long ago.
     Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
@@ -45,12 +46,14 @@ class CorrelationView:
         absences: Mapping[str, Absence] | None = None,
         versions: Versions | None = None,
         kept: Kept | None = None,
+        swaps: Sequence[Swap] = (),
     ) -> None:
         self._kept = kept or Kept()
         self._now_ns, self.asked_for_time = now_ns, False
         self.away = away or {}
         self.absences = {} if absences is None else absences
         self.versions = {} if versions is None else versions
+        self.swaps = swaps
         self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings

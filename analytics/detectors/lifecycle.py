@@ -22,6 +22,10 @@ _GONE_MAX = 1000  # objects of a detector without any series that may come back;
 _FIRST_VALUE = 0.5  # gaps between two values within which the first one came; a rate needs one gap more
 _NEVER_SEEN = 2**63 - 1
 _REFRESH_INTERVALS = 6  # … or has more evidence than ever; or after so many intervals, to show that it is still active
+# Of the most that a port carried while it breached, or of what is usual where that is less: with less load it shows
+# nothing (assumption).
+_LOADED_SHARE = 0.25
+_SEEN_INTERVALS = 7.0  # with load again until it is over: what comes back is proved within six samples (``heights``)
 
 
 @dataclass
@@ -36,6 +40,10 @@ class Entry:
     published_ns: int = 0
     published_score: float = 0.0
     published_evidence: int = 0  # the most values of it
+    load: float = 0.0  # the most that it carried in a sample that breached, or usually; bytes a second, 0: not known
+    idle_since_ns: int = 0  # first sample since the newest breach with too little load to show anything, 0 without any
+    idle_ns: int = 0  # newest such sample that counts
+    unseen: bool = False  # without these it would be over
     # What each series of its evidence was by itself when it was first judged, None where that was not known: while the
     # fault lasts the series learns it.
     normals: dict[str, float | None] = field(default_factory=dict)
@@ -118,6 +126,8 @@ class FindingTracker:
         elif verdicts.breached[row]:
             entry.samples, entry.breached_ns = entry.samples + 1, now_ns
         entry.newest_ns = now_ns
+        was_unseen, follow_ns = entry.unseen, round(view.config.baseline_follow_s * 1e9)
+        idle = _is_idle(entry, verdicts, row, follow_ns)
         evidence = _evidence(verdicts, row, view, entry.normals)
         at_once = score >= detector.fire_immediately_score
         state = _next_state(entry, detector, bool(verdicts.breached[row]), at_once, _waits_ns(verdicts, row, view))
@@ -125,11 +135,15 @@ class FindingTracker:
             del entries[name]
         shown = sum(not math.isnan(columns.values[row]) for columns in verdicts.evidence[:_EVIDENCE_MAX])
         worth = shown > entry.published_evidence or _worth_publishing(entry, score, now_ns, view)
+        worth |= entry.unseen != was_unseen
         if state is None or not (state is FindingState.CLEARED or worth):
             return None
-        entry.published_ns, entry.published_score = now_ns, score
+        entry.published_ns = now_ns
+        if not entry.unseen:
+            entry.published_score = score
         entry.published_evidence = max(shown, entry.published_evidence)
-        return _finding(detector, verdicts, row, entry, state, view, evidence)
+        unseen = entry.unseen or (idle and state is FindingState.CLEARED)
+        return _finding(detector, verdicts, row, entry, state, view, evidence, entry.idle_since_ns if unseen else 0)
 
     def active_about(self, *detectors: str, since_ns: int = 0) -> list[str]:
         """Names of the objects about which these detectors have active findings, with an onset since then."""
@@ -243,7 +257,29 @@ def _ended(detector: str, kind: FindingKind, name: str, entry: Entry) -> Finding
         score=0.0,
         confidence=0.0,
         evidence=(),
+        unloaded_since_ns=entry.idle_since_ns if entry.unseen else 0,
     )
+
+
+def _is_idle(entry: Entry, verdicts: Verdicts, row: int, most_ns: int) -> bool:
+    """Whether the newest sample has too little load to show anything, which is remembered.
+
+    A port whose job waits for something else is neither paused nor loses frames. most_ns: for how long that is so; a
+    port that nobody uses any more must not keep its finding for ever.
+    """
+    if verdicts.load is None or verdicts.usual_load is None:
+        return False
+    load = float(verdicts.load[row])
+    if entry.breached_ns == entry.newest_ns:
+        entry.load = float(np.fmax(entry.load, np.fmin(load, verdicts.usual_load[row])))
+        entry.idle_since_ns, entry.idle_ns, entry.unseen = 0, 0, False
+        return False
+    if not entry.active or not load < _LOADED_SHARE * entry.load:
+        return False
+    entry.idle_since_ns = entry.idle_since_ns or entry.newest_ns
+    if entry.newest_ns - entry.idle_since_ns < most_ns:
+        entry.idle_ns = entry.newest_ns
+    return True
 
 
 def _next_state(entry: Entry, detector: Publisher, breached: bool, at_once: bool, waits_ns: int) -> FindingState | None:
@@ -254,8 +290,12 @@ def _next_state(entry: Entry, detector: Publisher, breached: bool, at_once: bool
         return FindingState.ACTIVE if entry.active else None
     if not entry.active:
         return None
-    over = entry.newest_ns - entry.breached_ns >= round(detector.clear_intervals * waits_ns)
-    return FindingState.CLEARED if over else None
+    if entry.newest_ns - entry.breached_ns < round(detector.clear_intervals * waits_ns):
+        return None
+    entry.unseen = entry.newest_ns - entry.idle_ns < round(_SEEN_INTERVALS * waits_ns)
+    if entry.unseen:
+        return FindingState.ACTIVE
+    return FindingState.CLEARED
 
 
 def _cadence_s(verdicts: Verdicts, row: int, view: TickView) -> float:
@@ -288,6 +328,7 @@ def _finding(
     state: FindingState,
     view: TickView,
     evidence: tuple[Evidence, ...],
+    unloaded_since_ns: int,
 ) -> Finding:
     subject = view.index.object_ref(int(verdicts.objects[row]))
     confidence = verdicts.confidence if isinstance(verdicts.confidence, float) else verdicts.confidence[row]
@@ -304,6 +345,7 @@ def _finding(
         evidence=evidence,
         cadence_s=_rounded(_cadence_s(verdicts, row, view)),
         since_first_seen=_since_first_seen(verdicts, row, entry, view),
+        unloaded_since_ns=unloaded_since_ns,
     )
 
 

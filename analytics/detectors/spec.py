@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analytics.snapshot.block import Migration
 from analytics.state.columns import locked
-from analytics.state.lookup import worst_of_each
+from analytics.state.lookup import lookup, worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
@@ -56,6 +56,8 @@ class Verdicts:
     score: float64[n], 1.0 = the detector's limit. breached: bool[n]. confidence: float64[n] or one number.
     onsets_ns: int64[n], when a new breach began; None where that is ``times_ns``.
     cadence_s: float64[n], usual seconds between two verdicts; None: between two values of the first evidence.
+    load: float64[n], bytes a second without which a row that does not breach shows nothing, NaN where it is not known;
+        None for what shows without load. usual_load: what is usually carried, NaN where nothing is learned yet.
     """
 
     objects: NDArray[np.int64]
@@ -66,6 +68,8 @@ class Verdicts:
     confidence: float | NDArray[np.float64] = 0.9
     onsets_ns: NDArray[np.int64] | None = None
     cadence_s: NDArray[np.float64] | None = None
+    load: NDArray[np.float64] | None = None
+    usual_load: NDArray[np.float64] | None = None
 
 
 _NO_ROWS, _NO_VALUES = locked(np.zeros(0, np.int64)), locked(np.zeros(0))
@@ -115,10 +119,12 @@ def verdicts_of(
     unit: str = "",
     confidence: float = 0.9,
     onsets_ns: NDArray[np.int64] | None = None,
+    load: Column | None = None,
 ) -> Verdicts:
     """One verdict an object from the fresh rows of a column: that of its worst series. score >= 1 breaches.
 
     onsets_ns: int64[k], when a new breach of each row began; None where that is the time of its sample.
+    load: what the objects carry, in bytes a second; see ``Verdicts``.
 
     An object that does not breach has none unless it is watched: nothing waits for it to clear.
     """
@@ -132,7 +138,12 @@ def verdicts_of(
     evidence = EvidenceColumns(worst.sids, shown, normal, unit=unit, learned=normals is None)
     breached = score[rows] >= 1.0
     onsets = None if onsets_ns is None else onsets_ns[rows]
-    return Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence, onsets)
+    verdicts = Verdicts(worst.objects, worst.times_ns, breached, score[rows], (evidence,), confidence, onsets)
+    if load is None:
+        return verdicts
+    load = load.only(load.fresh)
+    carried, usual = load.about(worst.objects), np.append(load.level, np.nan)[lookup(load.objects, worst.objects)]
+    return replace(verdicts, load=carried, usual_load=usual)
 
 
 def _of_interest(column: Column, score: NDArray[np.float64]) -> NDArray[np.int64]:

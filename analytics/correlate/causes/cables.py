@@ -13,13 +13,13 @@ from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.causes.siblings import YEARS_MIN, years_by_chance
 from analytics.correlate.config import NS_PER_S
+from analytics.correlate.swaps import OUTAGES, cables_now, swapped_with
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy
-from telemetry.objects import ObjectKind, ObjectRef, link
+from telemetry.objects import ObjectKind, ObjectRef
 
-_OUTAGES = (IncidentKind.LINK_DOWN, IncidentKind.LINK_FLAPPING)
 _AWAY = frozenset({FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING})
 TOGETHER_MIN = 2
 
@@ -44,7 +44,7 @@ def links_with(view: CorrelationView, findings: Iterable[Finding]) -> dict[Objec
     before = {
         port: root
         for kind, root in sorted(view.firing, reverse=True)
-        if kind in _OUTAGES and root.kind is ObjectKind.LINK
+        if kind in OUTAGES and root.kind is ObjectKind.LINK
         for port in view.graph.ports(root)
     }
     links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
@@ -58,7 +58,7 @@ def pulled(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> l
     """Swapped cables, then links of one host that failed at once, each link in one of them at most.
 
     links: with findings of the group ``link``, by onset."""
-    found = list(_swaps(view))
+    found = [*_swaps(view), *_undone(view, links)]
     taken = {ref for each in found for ref in each.links}
     left = {ref: on for ref, on in links.items() if ref not in taken and _was_away(view, ref, on)}
     for each in _of_hosts(view, left):
@@ -68,22 +68,11 @@ def pulled(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> l
     return found
 
 
-def swapped_with(view: CorrelationView, cable: ObjectRef) -> ObjectRef | None:
-    """The link that has changed places with this one: each end of either leads to an end of the other one now."""
-    ends = view.graph.ports(cable)
-    if len(ends) != 2:
-        return None
-    here, there = (view.graph.peers.get(end) for end in ends)
-    if here is None or there is None or here == ends[1]:
-        return None
-    return link(here, there)
-
-
 def as_cabled(view: CorrelationView, cause: Cause) -> Cause:
     """The cause of an outage that is over, with what became of its cable."""
-    if cause.kind not in _OUTAGES or cause.root.kind is not ObjectKind.LINK:
+    if cause.kind not in OUTAGES or cause.root.kind is not ObjectKind.LINK:
         return cause
-    other = swapped_with(view, cause.root)
+    other = swapped_with(view.graph, cause.root)
     if other is None or not _known_away(view, cause, other):
         return cause
     return replace(cause, headline=_swapped(view, cause.root, other), links=cause.links | {other})
@@ -100,7 +89,7 @@ def _swaps(view: CorrelationView) -> Iterable[Pulled]:
     for (kind, root), onset_ns in sorted(view.firing.items(), key=lambda each: (each[1], each[0])):
         if kind is not IncidentKind.LINK_DOWN or root.kind is not ObjectKind.LINK or root in named:
             continue
-        other = swapped_with(view, root)
+        other = swapped_with(view.graph, root)
         if other is None:
             continue
         ports = (*view.graph.ports(root), *view.graph.ports(other))
@@ -122,13 +111,33 @@ def _swaps(view: CorrelationView) -> Iterable[Pulled]:
         yield Pulled(cause, frozenset({root, other, *now}))
 
 
+def _undone(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> Iterable[Pulled]:
+    """Cables that were swapped, and both of which are pulled once more: in an hour they are put right."""
+    for swap in view.swaps:
+        now = cables_now(view.graph, swap)
+        away = [ref for ref in sorted(now) if ref in links and _was_away(view, ref, links[ref])]
+        if len(away) < TOGETHER_MIN:
+            continue
+        names = " and ".join(_at_edge(view, ref) for ref in sorted((swap.root, swap.other)))
+        cause = cause_of(
+            IncidentKind.LINK_DOWN,
+            swap.root,
+            frozenset(each.id for ref in away for each in links[ref]),
+            f"cables of {names} were swapped, and both are pulled again",
+            links=frozenset({swap.other, *away}),
+            headline=f"swapped cables of {names} pulled again",
+        )
+        yield Pulled(cause, now | cause.links | {swap.root})
+
+
 def _swapped(view: CorrelationView, one: ObjectRef, other: ObjectRef) -> str:
     """``cables of node8/mlx5_1 and node8/mlx5_2 swapped``: the ends at hosts, where there are any."""
-    ends = [
-        next((port.name for port in view.graph.ports(ref) if view.graph.is_edge(port.device)), ref.name)
-        for ref in sorted((one, other))
-    ]
+    ends = [_at_edge(view, ref) for ref in sorted((one, other))]
     return f"cables of {ends[0]} and {ends[1]} swapped"
+
+
+def _at_edge(view: CorrelationView, ref: ObjectRef) -> str:
+    return next((port.name for port in view.graph.ports(ref) if view.graph.is_edge(port.device)), ref.name)
 
 
 def _was_away(view: CorrelationView, ref: ObjectRef, on: Sequence[Finding]) -> bool:
@@ -162,7 +171,7 @@ def _of_host(
     on = [each for ref in refs for each in links[ref]]
     flaps = all(any(each.kind is FindingKind.LINK_FLAPPING for each in links[ref]) for ref in refs)
     kind = IncidentKind.LINK_FLAPPING if flaps else IncidentKind.LINK_DOWN
-    root = next((ref for ref in refs if any((each, ref) in view.firing for each in _OUTAGES)), min(refs))
+    root = next((ref for ref in refs if any((each, ref) in view.firing for each in OUTAGES)), min(refs))
     one_end = any(len({each.object for each in links[ref]}) < 2 for ref in refs)
     what, share = "flapping" if flaps else "down", f"{len(refs)} of {len(view.graph.links(name))} links of {name}"
     both = " and ".join(ref.name for ref in sorted(refs))

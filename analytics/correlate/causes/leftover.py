@@ -29,7 +29,7 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     waits = [finding for finding in others if finding.kind in JOB_WAITS and not sends_nothing(finding)]
     claimed: set[str] = set()
     for group in _neighbourhoods(view, congested):
-        waiting = _waiting_for(view, group, (finding for finding in waits if finding.id not in claimed))
+        waiting = waiting_for(view, group, (finding for finding in waits if finding.id not in claimed))
         claimed |= {finding.id for finding in waiting}
         yield from _cause(view, IncidentKind.CONGESTION, group, past_hold, waiting)
     hanging = {finding.object for finding in others if hangs(finding)}
@@ -58,9 +58,9 @@ def started(view: CorrelationView, finding: Finding) -> bool:
     return bool(recent & mine) or (bool(recent) and (on_fabric or not mine))
 
 
-def _waiting_for(view: CorrelationView, group: Sequence[Finding], waits: Iterable[Finding]) -> list[Finding]:
+def waiting_for(view: CorrelationView, group: Sequence[Finding], waits: Iterable[Finding]) -> list[Finding]:
     """That jobs wait which send through the congested ports, and that they began to when the congestion did."""
-    jobs = {job_id for finding in group for job_id in _senders(view, finding.object)}
+    jobs = {job_id for finding in group for job_id in senders(view, finding.object)}
     first = min(finding.onset_ns for finding in group) - view.config.onset_slack_ns
     last = max(finding.onset_ns for finding in group)
     last += view.config.straggler_window_ns
@@ -71,7 +71,7 @@ def _waiting_for(view: CorrelationView, group: Sequence[Finding], waits: Iterabl
     ]
 
 
-def _senders(view: CorrelationView, ref: ObjectRef) -> Iterable[str]:
+def senders(view: CorrelationView, ref: ObjectRef) -> Iterable[str]:
     """Jobs of the host at either end of a port; of one between switches, and of a whole switch, those behind it."""
     at_ends = view.jobs.of(ref)
     peer = view.graph.peers.get(ref)

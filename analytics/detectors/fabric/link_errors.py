@@ -1,9 +1,13 @@
-"""Link errors: bits that FEC could not repair, frames with a wrong check sequence."""
+"""Link errors: bits that FEC could not repair, frames with a wrong check sequence.
+
+FEC works on what an idle link sends, too. Where it is not counted only frames show errors, and without any nothing.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from analytics.detectors.fabric.load import RECEIVED, carried
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -36,4 +40,6 @@ class LinkErrors(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         columns = [view.column(metric) for metric in _LIMITS]
         scores = [column.values / limit for column, limit in zip(columns, _LIMITS.values(), strict=True)]
-        return [verdicts_of(view.joined(columns), np.concatenate(scores))]
+        load = carried(view, RECEIVED)
+        load = load.only(~np.isin(load.objects, columns[0].objects[columns[0].fresh]))
+        return [verdicts_of(view.joined(columns), np.concatenate(scores), load=load)]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.fabric.load import RECEIVED, SENT, carried
 from analytics.detectors.spec import Detector, Verdicts, verdicts_of
 from analytics.detectors.usual_heights import (
     USUAL_HEIGHTS,
@@ -65,20 +66,21 @@ class PfcPause(Detector):
     memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: USUAL_HEIGHTS_MIGRATIONS, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        selector = received if self.kind is FindingKind.PFC_PAUSE_RECEIVED else sent
+        is_held = self.kind is FindingKind.PFC_PAUSE_RECEIVED
+        selector, load = (received, carried(view, SENT)) if is_held else (sent, carried(view, RECEIVED))
         verdicts = []
         for seconds_name, frames_name, speed_name in _SOURCES:
             seconds, frames = view.column(seconds_name, selector), view.column(frames_name, selector)
             timed = np.zeros(len(view.index.objects), bool)
             timed[seconds.objects[seconds.fresh]] = True
             score, onsets = unusual(view, memory, seconds, seconds.values / self.ratio_max)
-            verdicts.append(verdicts_of(seconds, score, unit="ratio", onsets_ns=onsets))
+            verdicts.append(verdicts_of(seconds, score, unit="ratio", onsets_ns=onsets, load=load))
             if not timed[frames.objects].all():
                 frames = frames.only(~timed[frames.objects])
-                verdicts.append(self._by_frames(view, memory, frames, view.column(speed_name)))
+                verdicts.append(self._by_frames(view, memory, frames, view.column(speed_name), load))
         return verdicts
 
-    def _by_frames(self, view: TickView, memory: Memory, frames: Column, speeds: Column) -> Verdicts:
+    def _by_frames(self, view: TickView, memory: Memory, frames: Column, speeds: Column, load: Column) -> Verdicts:
         most = np.minimum(1.0, pause_at_most(view, frames, speeds, self.bits_per_second))
         score, onsets = unusual(view, memory, frames, most / self.ratio_max, _BOUND_WEIGHT)
         unknown = np.full(most.size, np.nan)
@@ -90,6 +92,7 @@ class PfcPause(Detector):
             unit=BOUND_UNIT,
             confidence=_BOUND_CONFIDENCE,
             onsets_ns=onsets,
+            load=load,
         )
 
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from fabricscope.api.instants import Instant
+from fabricscope.api.instants import Instant, MaybeInstant
 from fabricscope.api.views.incidents import EVIDENCE, PORT
 from fabricscope.api.views.view import View
 from telemetry.findings import Evidence, FindingKind, FindingState
@@ -15,6 +15,7 @@ class Finding(View):
     score: how far from normal, 1.0 is the detector's own limit. evidence: strongest first, at most five.
     cadence_s: usual seconds between two new values of that evidence, 0 where it is not known.
     since_first_seen: it was so when telemetry of the object began.
+    unloaded_since: since when its port carries too little to show whether it goes on; null while it carries enough.
     """
 
     id: str = Field(examples=["pfc_pause_received/port:leaf1/Ethernet4/1769896800"])
@@ -29,3 +30,4 @@ class Finding(View):
     evidence: tuple[Evidence, ...] = Field(examples=[[EVIDENCE]])
     cadence_s: float = Field(examples=[10.0])
     since_first_seen: bool
+    unloaded_since: MaybeInstant = Field(examples=[None])

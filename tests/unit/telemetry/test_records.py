@@ -102,7 +102,8 @@ def test_the_bytes_of_a_finding_are_those_of_the_topic_s_version() -> None:
     assert encode_record(FINDING) == (
         b'{"id":"link_errors/leaf1/Ethernet4/1","kind":"link_errors","object":{"kind":"port","name":"leaf1/Ethernet4"},'
         b'"detector":"fec","state":"active","onset_ns":1,"observed_ns":2,"score":1.5,"confidence":0.9,'
-        b'"evidence":[{"series":"up{}","value":1.0,"normal":null,"unit":""}],"cadence_s":0.0,"since_first_seen":false}'
+        b'"evidence":[{"series":"up{}","value":1.0,"normal":null,"unit":""}],"cadence_s":0.0,"since_first_seen":false,'
+        b'"unloaded_since_ns":0}'
     )
 
 

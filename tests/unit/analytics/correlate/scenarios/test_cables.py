@@ -126,3 +126,38 @@ def test_what_is_left_of_two_links_stays_one_incident(run: Run) -> None:
     run.tick(*first, *second, ticks=3)
     run.tick(*(replace(each, state=FindingState.CLEARED, observed_ns=run.now_ns) for each in first), ticks=20)
     assert (run.only.root.name, run.only.state, len(run.pages)) == (A, IncidentState.FIRING, 1)
+
+
+def test_two_swapped_cables_to_one_switch_become_one_incident(run: Run) -> None:
+    other = ("leaf1/Ethernet900", "node1/mlx5_9")
+    plug(run, other)
+    first, second = away(run, FIRST), away(run, other, 1)
+    run.tick(*first, *second, ticks=3)
+    swap(run, FIRST, other)
+    run.tick(ticks=3)
+    assert firing(run) == [A]
+    assert "cables of node1/mlx5_0 and node1/mlx5_9 swapped" in run.incidents[run.pager.pages[0].incident.id].title
+    run.clear(*first, *second)
+    run.tick(ticks=20)
+    assert (firing(run), len(run.pages)) == ([], 2)
+
+
+@pytest.mark.parametrize("other", [SECOND, OF_NODE2])
+def test_undoing_a_swap_is_the_same_incident(other: tuple[str, str], run: Run) -> None:
+    """Until they are plugged in again the ports are known to lead to each other's cable."""
+    found = [*away(run, FIRST), *away(run, other, 2)]
+    run.tick(*found, ticks=3)
+    run.clear(*found)
+    swap(run, FIRST, other)
+    run.tick(ticks=20)
+    paged = len(run.pages)
+    assert firing(run) == []
+    at = (run.now_ns - T0) / S
+    again = [*away(run, (FIRST[0], other[1]), at), *away(run, (other[0], FIRST[1]), at + 2)]
+    run.tick(*again, ticks=3)
+    swap(run, (FIRST[0], other[1]), (other[0], FIRST[1]))
+    run.tick(ticks=3)
+    run.clear(*again)
+    run.tick(ticks=20)
+    assert len(run.pages) == paged
+    assert max(one.occurrences for one in run.incidents.values()) == 2

@@ -373,3 +373,28 @@ def test_ports_of_a_deadlock_that_have_nothing_to_send_hold_up_those_that_stand_
     run.tick(*pauses, *storms)
     run.tick(slow, cluster.find(K.JOB_STALLED, "job:1", 5), ticks=6)
     assert run.pages == [page]
+
+
+@pytest.mark.parametrize("counted", ["time", "frames"])
+def test_an_incast_that_comes_back_is_one_incident(counted: str, cluster: Fabric, run: Run) -> None:
+    """Senders in lockstep meet again and again; where frames alone are counted each pause may have been short."""
+    once = [finding for tick in incast(cluster) for finding in tick]
+    if counted == "frames":
+        once = [replace(each, confidence=0.4, score=1.1) if "pause" in each.kind else each for each in once]
+    run.tick(*once, ticks=3)
+    run.clear(*once)
+    run.tick(ticks=30)
+    again_ns = run.now_ns - T0
+    run.tick(*(replace(e, id=f"{e.id} again", onset_ns=e.onset_ns + again_ns) for e in once), ticks=6)
+    assert (run.only.root.name, run.only.occurrences) == (cluster.facing(2, 4), 2)
+    assert run.pages == [f"incast {cluster.facing(2, 4)}"]
+
+
+def test_congestion_that_comes_back_is_one_incident(cluster: Fabric, run: Run) -> None:
+    for occurrence in range(2):
+        found = cluster.find(K.QUEUE_CONGESTED, cluster.facing(2, 4), (run.now_ns - T0) / S)
+        found = replace(found, id=f"{found.id} {occurrence}")
+        run.tick(found, ticks=20)
+        run.clear(found)
+        run.tick(ticks=30)
+    assert (run.only.kind, run.only.occurrences) == (I.CONGESTION, 2)
