@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
+from analytics.models.scoring.layout import CORE
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.snapshot.stateful import State
 
@@ -61,3 +62,12 @@ class LiveScores:
     def restore(self, state: State) -> None:
         self._scorer.restore(state)
         self._used = len(state.arrays["core"])
+
+
+def from_format_1(state: State) -> State:
+    """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
+    core = state.arrays["records/core"].copy()
+    level, reported = (CORE.fields[name][1] // core.itemsize for name in ("prior_level", "reported"))
+    core[core[:, reported] == 0.0, level] = np.nan
+    core[:, reported] = 0.0
+    return State(state.head, {**state.arrays, "records/core": core})
