@@ -68,7 +68,7 @@ def is_reported(core: Core, unusual: bool) -> bool:
 
 @compiled
 def learn_tails(core: Core, tails: Tails, statistics: NDArray[np.float64], learning: Pace, score: float) -> None:
-    """The tails learn little of an event: else it were normal before ``follow`` values, and the next one from the start.
+    """The tails learn little of an event: else it were normal before ``follow`` values, and the next one at once.
 
     While a series is not known, and where events are frequent, they learn the first values of each in full.
     """

@@ -67,7 +67,7 @@ class LiveScores:
 def from_format_1(state: State) -> State:
     """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
     core = state.arrays["records/core"].copy()
-    level, reported = (CORE.fields[name][1] // core.itemsize for name in ("prior_level", "reported"))
+    level, reported = ((CORE.fields or {})[name][1] // core.itemsize for name in ("prior_level", "reported"))
     core[core[:, reported] == 0.0, level] = np.nan
     core[:, reported] = 0.0
     return State(state.head, {**state.arrays, "records/core": core})
