@@ -66,8 +66,8 @@ class LiveScores:
 
 def from_format_1(state: State) -> State:
     """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
-    core = state.arrays["records/core"].copy()
-    level, reported = ((CORE.fields or {})[name][1] // core.itemsize for name in ("prior_level", "reported"))
-    core[core[:, reported] == 0.0, level] = np.nan
-    core[:, reported] = 0.0
+    core = np.array(state.arrays["records/core"], np.float64, order="C")
+    records = core.view(CORE)[:, 0]
+    records["prior_level"][records["reported"] == 0.0] = np.nan
+    records["reported"] = 0.0
     return State(state.head, {**state.arrays, "records/core": core})
