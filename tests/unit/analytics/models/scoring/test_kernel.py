@@ -62,7 +62,7 @@ def judged(
 )
 def test_the_least_likely_statistic_gives_score_and_reason(expert: int, reason: str) -> None:
     threshold, excess = (2.3, 0.55) if expert < DRIFT_DOWN - 1 else (3.0, 0.9)
-    weight = 1.0 if expert in (JUMP_UP, PHASE_UP) else 0.8
+    weight = 1.0 if expert in (JUMP_UP, DRIFT_DOWN, PHASE_UP) else 0.8
     score, given = judged({expert: threshold + 4.0 * excess, (expert + 2) % EXPERTS: threshold})
     assert given == reason
     assert score == pytest.approx(weight * (3.5066 + 4.0) / 9.6, rel=1e-5)
