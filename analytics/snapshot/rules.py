@@ -7,6 +7,7 @@ of devices: ``Multivariate.blocks``.
 from analytics.derived import flaps, job_memory, job_traffic, working_gpus
 from analytics.detectors import lifecycle
 from analytics.events import event_log
+from analytics.models.scoring import live
 from analytics.snapshot.block import Rule
 from analytics.window import watermark
 
@@ -29,7 +30,7 @@ RULES = {
     "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
-    "scores": Rule(settings=(*PER_COLLECTION, "baseline_horizon_s")),
+    "scores": Rule(format=2, migrations={1: live.from_format_1}, settings=(*PER_COLLECTION, "baseline_horizon_s")),
     "trends": Rule(),
     "activity": Rule(
         settings=PER_COLLECTION,

@@ -55,7 +55,7 @@ def jumps() -> tuple[Example, Example]:
 def reasons() -> list[Example]:
     """One series for each reason that shows alone: one that varies more than usual mostly is far off too."""
     level = np.random.default_rng(6).normal(50, 1, 1500)
-    level[1420:1422] += 16
+    level[1416:1422] += np.linspace(3, 16, 6)
     season = _day(14 * DAY, 7)
     season[13 * DAY + 144 : 13 * DAY + 146] = -6
     steps = np.random.default_rng(7).normal(0, 0.3, 1500)
@@ -70,7 +70,7 @@ def reasons() -> list[Example]:
     turns[2000:2035] = 20 + rng.normal(0, 2, 35)
     noon = 13 * DAY + 144
     return [
-        Example("level", "far from its level", level, 1350, slice(1420, 1422)),
+        Example("level", "far from its level", level, 1350, slice(1416, 1422)),
         Example("season", "unusual at this hour", season, 12 * DAY + 72, slice(noon, noon + 2)),
         Example("shape", "a jump unlike its steps", wandering, 1350, slice(1420, 1421)),
         Example("drift", "off to one side for long", drift, 1350, slice(1400, 1450)),

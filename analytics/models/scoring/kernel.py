@@ -33,7 +33,9 @@ _NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _NOISE, _SILENCE, _PHASE, _TOO_SHORT 
 MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_NOISE, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(7))
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
-ALERT_NATS = 8.8
+ALERT_NATS = 9.6
+# What each expert's surprise counts for: level and spread alone are more often wrong than the others.
+WEIGHTS = (0.8, 0.8, 1.0, 1.0, 1.0, 1.0, 0.8, 0.8, 1.0, 1.0)
 # More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one, and less
 # where there are fewer, down to those of an hour.
 _PACE_NATS, _USUAL_STEP_S, _LONG_STEP_S = 0.4, 300.0, 3600.0
@@ -53,7 +55,7 @@ def most_surprised(core: Core, tails: Tails, statistics: NDArray[np.float64], mu
     for expert in range(EXPERTS if core.phase.proved > 0.5 else PHASE_UP):
         if statistics[expert] <= tails.threshold[expert] or muted & 1 << (expert >> 1):
             continue
-        nats = tail.surprise(tails, expert, statistics[expert])
+        nats = WEIGHTS[expert] * tail.surprise(tails, expert, statistics[expert])
         if nats > most and nats > _HEIGHT_FROM_NATS:
             beyond = _BEYOND if expert < DRIFT_UP else 1.0
             nats = min(nats, tail.known_height(tails, expert, statistics[expert], core.values.count, beyond))
@@ -101,16 +103,22 @@ def judge(
 
 
 @compiled
+def alert_limit(tails: Tails, expert: int) -> float:
+    """The statistic that would alert."""
+    return tail.limit(tails, expert, ALERT_NATS / WEIGHTS[expert])
+
+
+@compiled
 def band(core: Core, tails: Tails, now: Moment) -> tuple[float, float, float]:
     """The expected value, and the limits beyond which the distance from it would alert (of a period: if it lasted)."""
     if core.phase.proved > 0.5 and not np.isnan(now.period_low):
         sigma = SIGMA_PER_SCALE * max(core.phase.error, FLOOR_SHARE * now.floor)
-        low = now.period_low - sigma * tail.limit(tails, PHASE_DOWN, ALERT_NATS)
-        high = now.period_high + sigma * tail.limit(tails, PHASE_UP, ALERT_NATS)
+        low = now.period_low - sigma * alert_limit(tails, PHASE_DOWN)
+        high = now.period_high + sigma * alert_limit(tails, PHASE_UP)
         return 0.5 * (now.period_low + now.period_high), low, high
     expected, sigma = moment.expectation(core, now)
-    low = expected - sigma * tail.limit(tails, LEVEL_DOWN, ALERT_NATS)
-    return expected, low, expected + sigma * tail.limit(tails, LEVEL_UP, ALERT_NATS)
+    low = expected - sigma * alert_limit(tails, LEVEL_DOWN)
+    return expected, low, expected + sigma * alert_limit(tails, LEVEL_UP)
 
 
 class Rows(NamedTuple):

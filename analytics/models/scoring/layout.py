@@ -66,10 +66,10 @@ class Core:
     drift_slow: float  # slow running mean of the distance from the level
     runs: float  # runs of equal values that have ended
     streak: float  # unusual scores in a row
-    prior_level: float  # the level before an event
+    prior_level: float  # the level before an event, NaN once it holds again
     prior_at: float  # count of values when it was left
     prior_hits: float  # values in a row that are near it again
-    has_prior: float
+    reported: float  # values of late that alerted, or nearly
     quantum: float  # of the season's bins
     phase: Phase
     step_scale: float  # mean absolute step from value to value
@@ -82,9 +82,9 @@ class Tails:
     excess: NDArray[np.float32]  # mean excess over the threshold
     square: NDArray[np.float32]  # mean square of the excess
     excesses: NDArray[np.float32]  # how many there were
-    newest: NDArray[np.float32]  # count of values when the newest event was
-    top: NDArray[np.float32]  # rungs that the newest event reached
-    ladder: NDArray[np.float32]  # events that reached each of the heights
+    newest: NDArray[np.float32]  # count of values when the newest stretch of events began
+    top: NDArray[np.float32]  # rungs that its events reached
+    ladder: NDArray[np.float32]  # stretches whose events reached each of the heights
 
 
 class Season:

@@ -9,6 +9,7 @@ from analytics.models.scoring import phase as phases
 from analytics.models.scoring import season as seasons
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
+    DAY_S,
     DRIFT_DOWN,
     DRIFT_UP,
     EXPERTS,
@@ -30,7 +31,11 @@ from common.jit import compiled_unchecked as compiled
 # Values of one event that the tails learn in full, and the weight of those after them: of alerts, of others.
 _ALERT_VALUES, _ALERT_WEIGHT = 3.0, 0.1
 _UNUSUAL_VALUES, _UNUSUAL_WEIGHT = 6.0, 0.25
-_UNUSUAL = 0.85  # score from which on values are taken for an event
+_UNUSUAL = 0.8  # score from which on values are taken for an event
+# What is reported is not history: the weight of values of events in the tails, once a series is known, as long as such
+# values fill less than a share of those of late.
+_REPORTED_WEIGHT, _REPORTED_SHARE, _REPORTED_KEPT = 0.02, 0.02, 5000.0
+_KNOWN_VALUES, _KNOWN_S = 600.0, 5 * DAY_S  # whichever is over first
 _EXCESS_MIN = 0.15
 _GROSS_CLIP = 40.0
 _SEASON_CLIP, _SEASON_CLIP_FROM = 4.0, 40.0
@@ -52,11 +57,27 @@ def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> 
 
 
 @compiled
+def is_reported(core: Core, unusual: bool) -> bool:
+    """Whether a value belongs to an event that is reported, and not to what is usual; counts it."""
+    count = core.values.count
+    known = count >= min(_KNOWN_VALUES, _KNOWN_S / max(core.interval_s, 1.0))
+    rare = core.reported < _REPORTED_SHARE * min(count, _REPORTED_KEPT)
+    core.reported += (1.0 if unusual else 0.0) - core.reported / _REPORTED_KEPT
+    return unusual and known and rare
+
+
+@compiled
 def learn_tails(core: Core, tails: Tails, statistics: NDArray[np.float64], learning: Pace, score: float) -> None:
-    """The tails learn the first values of an event; more of them would make it normal before ``follow`` values."""
+    """The tails learn little of an event: else it were normal before ``follow`` values, and the next one at once.
+
+    While a series is not known, and where events are frequent, they learn the first values of each in full.
+    """
     core.streak = core.streak + 1.0 if score >= _UNUSUAL else 0.0
+    reported = is_reported(core, score >= _UNUSUAL)
     in_full, rest = (_ALERT_VALUES, _ALERT_WEIGHT) if score >= 1.0 else (_UNUSUAL_VALUES, _UNUSUAL_WEIGHT)
     weight = rest if in_full < core.streak < learning.follow else 1.0
+    if reported and core.streak < learning.follow:
+        weight = _REPORTED_WEIGHT
     if core.phase.judged == 1.0:
         tail.begin(tails, PHASE_UP)
         tail.begin(tails, PHASE_DOWN)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
+from analytics.models.scoring.layout import CORE
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.snapshot.stateful import State
 
@@ -61,3 +62,12 @@ class LiveScores:
     def restore(self, state: State) -> None:
         self._scorer.restore(state)
         self._used = len(state.arrays["core"])
+
+
+def from_format_1(state: State) -> State:
+    """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
+    core = np.array(state.arrays["records/core"], np.float64, order="C")
+    records = core.view(CORE)[:, 0]
+    records["prior_level"][records["reported"] == 0.0] = np.nan
+    records["reported"] = 0.0
+    return State(state.head, {**state.arrays, "records/core": core})

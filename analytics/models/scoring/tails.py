@@ -20,9 +20,12 @@ _STEP_SHARE = 0.1
 _EXCESS_MAX = 12.0  # mean excesses that one value may count for
 
 RUNG_FIRST, _RUNG_RATIO = 3.0, 1.6
-_APART = 12.0  # values below the first rung that end an event
+# Values in which a height counts once, however often it is reached: what is ordinary comes now and then, and not only
+# in a cluster. A fifth of the values so far, within these limits.
+_STRETCH_SHARE, _STRETCH_MIN, _STRETCH_MAX = 0.2, 12.0, 600.0
 _EVENTS_KEPT = 5000.0  # values
-_OFTEN = 2.5  # events as high as that make a height known
+_OFTEN = 2.5  # stretches with events as high as that make a height known
+_KNOWN_NATS = 2.0  # by which a known height is more surprising than one event a stretch is
 
 
 @compiled
@@ -34,36 +37,42 @@ def rung(value: float) -> int:
 
 
 @compiled
+def stretch(count: float) -> float:
+    """Values whose events count as one, after so many values."""
+    return min(max(_STRETCH_SHARE * count, _STRETCH_MIN), _STRETCH_MAX)
+
+
+@compiled
 def known_height(tails: Tails, expert: int, value: float, count: float, beyond: float) -> float:
-    """Upper limit, in nats, of the surprise of a height that several events reached before; infinite for a new height.
+    """Upper limit, in nats, of the surprise of a height that events of several stretches reached before, else infinite.
 
     beyond: how many times higher than those it may be.
     """
     reached = rung(value / beyond)
     if reached == 0:
         return np.inf
-    current = tails.top[expert] if count - tails.newest[expert] <= _APART else 0.0
+    current = tails.top[expert] if count - tails.newest[expert] <= stretch(count) else 0.0
     events = tails.ladder[reached - 1, expert] - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
-    return float(np.log(min(count, _EVENTS_KEPT) / events))
+    return float(np.log(min(count, _EVENTS_KEPT) / events)) + _KNOWN_NATS
 
 
 @compiled
 def learn_height(tails: Tails, expert: int, value: float, count: float) -> None:
-    """Counts the event that a high value belongs to, once for each rung."""
+    """Counts the stretch that a high value belongs to, once for each rung."""
     reached = rung(value)
     if reached == 0:
         return
-    if count - tails.newest[expert] > _APART:
+    if count - tails.newest[expert] > stretch(count):
         kept = np.float32(np.exp((tails.newest[expert] - count) / _EVENTS_KEPT))
         for step in range(RUNGS):
             tails.ladder[step, expert] *= kept
         tails.top[expert] = 0.0
+        tails.newest[expert] = count
     for step in range(int(tails.top[expert]), reached):
         tails.ladder[step, expert] += 1.0
     tails.top[expert] = max(tails.top[expert], reached)
-    tails.newest[expert] = count
 
 
 @compiled

@@ -111,6 +111,16 @@ def test_a_jump_to_the_other_side_is_no_way_back() -> None:
     assert np.array(found).sum(axis=0).min() >= 11
 
 
+def test_each_of_many_events_near_each_other_alerts() -> None:
+    """They fill one in a hundred values."""
+    values, starts = normal(6000), 4000 + 25 * np.arange(30)
+    for start in starts:
+        values[start : start + 2] += 45
+    found = scored(values)
+    assert found.alert[starts].all()
+    assert events(found.alert[starts[-1] + 30 :]) <= 1
+
+
 def test_spikes_that_repeat_stop_alerting() -> None:
     values = normal(4000)
     values[50::100] += 60

@@ -62,9 +62,10 @@ def judged(
 )
 def test_the_least_likely_statistic_gives_score_and_reason(expert: int, reason: str) -> None:
     threshold, excess = (2.3, 0.55) if expert < DRIFT_DOWN - 1 else (3.0, 0.9)
+    weight = 1.0 if expert in (JUMP_UP, DRIFT_DOWN, PHASE_UP) else 0.8
     score, given = judged({expert: threshold + 4.0 * excess, (expert + 2) % EXPERTS: threshold})
     assert given == reason
-    assert score == pytest.approx((3.5066 + 4.0) / 8.8, rel=1e-5)
+    assert score == pytest.approx(weight * (3.5066 + 4.0) / 9.6, rel=1e-5)
 
 
 def test_statistics_below_their_thresholds_score_0() -> None:
@@ -79,20 +80,20 @@ def test_a_muted_expert_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("count", "interval_s", "level"),
     [
-        (1e9, 300.0, 8.8),
-        (30.0, 300.0, 8.8 * 2.0),  # a cold start needs twice the surprise
-        (300.0, 300.0, 8.8 * 1.1),
-        (1e9, 300.0 / math.e, 8.8 + 0.4),
-        (1e9, 10.0, 8.8 + 0.4 * math.log(30.0)),
-        (1e9, 0.001, 8.8 + 0.4 * math.log(300.0)),  # of a second at most
-        (1e9, 1800.0, 8.8 - 0.4 * math.log(6.0)),
-        (1e9, 3600.0, 8.8 - 0.4 * math.log(12.0)),
-        (1e9, 86400.0, 8.8 - 0.4 * math.log(12.0)),  # of an hour at least
+        (1e9, 300.0, 9.6),
+        (30.0, 300.0, 9.6 * 2.0),  # a cold start needs twice the surprise
+        (300.0, 300.0, 9.6 * 1.1),
+        (1e9, 300.0 / math.e, 9.6 + 0.4),
+        (1e9, 10.0, 9.6 + 0.4 * math.log(30.0)),
+        (1e9, 0.001, 9.6 + 0.4 * math.log(300.0)),  # of a second at most
+        (1e9, 1800.0, 9.6 - 0.4 * math.log(6.0)),
+        (1e9, 3600.0, 9.6 - 0.4 * math.log(12.0)),
+        (1e9, 86400.0, 9.6 - 0.4 * math.log(12.0)),  # of an hour at least
     ],
 )
 def test_short_history_and_the_pace_move_the_alert_level(count: float, interval_s: float, level: float) -> None:
     score, _ = judged({NOISE_UP: 3.0 + 0.9}, count=count, interval_s=interval_s)
-    assert score == pytest.approx(4.5066 / level, rel=1e-5)
+    assert score == pytest.approx(0.8 * 4.5066 / level, rel=1e-5)
 
 
 def test_what_a_kind_has_learned_counts_as_history() -> None:
@@ -100,18 +101,18 @@ def test_what_a_kind_has_learned_counts_as_history() -> None:
     core.values.count, core.interval_s, statistics[NOISE_UP] = 30.0, 300.0, 3.9
     tails.excesses[LEVEL_UP] = 20.0  # three in a hundred values are excesses
     score, _ = kernel.judge(core, tails, statistics, 1.0, False, 0)
-    assert score == pytest.approx(4.5066 / (8.8 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
+    assert score == pytest.approx(0.8 * 4.5066 / (9.6 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
 
 
 def test_the_band_ends_where_the_distance_from_the_level_would_alert() -> None:
     core, tails, now = records.core(), records.tails(), records.moment()
     core.values.level, core.values.scale = 100.0, 10.0
-    far = 1.2533 * 10.0 * (2.3 + 0.55 * (8.8 - 3.5066))
+    far = 1.2533 * 10.0 * (2.3 + 0.55 * (9.6 / 0.8 - 3.5066))
     assert kernel.band(core, tails, now) == pytest.approx((100.0, 100.0 - far, 100.0 + far), rel=1e-5)
 
 
 def test_the_band_of_a_proved_period_is_around_its_span() -> None:
     core, tails, now = records.core(), records.tails(), records.moment()
     core.phase.proved, core.phase.error, now.period_low, now.period_high = 1.0, 2.0, 50.0, 60.0
-    far = 1.2533 * 2.0 * (3.0 + 0.9 * (8.8 - 3.5066))
+    far = 1.2533 * 2.0 * (3.0 + 0.9 * (9.6 - 3.5066))
     assert kernel.band(core, tails, now) == pytest.approx((55.0, 50.0 - far, 60.0 + far), rel=1e-5)

@@ -97,14 +97,44 @@ def test_a_season_is_proved_below_0_7_and_given_up_above_0_85(
         (1.2, 59.0, 1.0),  # it has lasted: it is the new normal
     ],
 )
-def test_the_rest_of_an_event_counts_little(score: float, streak: float, weight: float) -> None:
+def test_the_rest_of_an_event_counts_little_where_events_are_frequent(
+    score: float, streak: float, weight: float
+) -> None:
     core, tails = records.core(), records.tails()
-    core.values.count, core.streak = 1e6, streak
+    core.values.count, core.streak, core.reported = 1e6, streak, 101.0
     before = tails.threshold.copy()
     learning.learn_tails(core, tails, np.zeros(EXPERTS), PACE, score)
     step = 0.03 * 0.15 * weight * max(0.55, 0.1 * 2.3)
     assert before[LEVEL_UP] - tails.threshold[LEVEL_UP] == pytest.approx(step, rel=1e-3)
-    assert core.streak == (streak + 1.0 if score >= 0.85 else 0.0)
+    assert core.streak == (streak + 1.0 if score >= 0.8 else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("score", "count", "interval_s", "reported", "streak", "weight"),
+    [
+        (1.2, 600.0, 60.0, 11.9, 0.0, 0.02),
+        (0.8, 600.0, 60.0, 0.0, 0.0, 0.02),  # nearly reported
+        (0.79, 600.0, 60.0, 0.0, 0.0, 1.0),
+        (1.2, 599.0, 60.0, 0.0, 0.0, 1.0),  # all of its first values are what is usual
+        (1.2, 120.0, 3600.0, 0.0, 0.0, 0.02),  # five days are over
+        (1.2, 119.0, 3600.0, 0.0, 0.0, 1.0),
+        (1.2, 600.0, 60.0, 12.1, 0.0, 1.0),  # two in a hundred: it is what is usual
+        (1.2, 1e6, 60.0, 99.9, 0.0, 0.02),  # of the last 5000 values
+        (1.2, 1e6, 60.0, 100.1, 0.0, 1.0),
+        (1.2, 1e6, 60.0, 0.0, 59.0, 1.0),  # it has lasted: it is the new normal
+    ],
+)
+def test_what_is_reported_is_not_history(
+    score: float, count: float, interval_s: float, reported: float, streak: float, weight: float
+) -> None:
+    core, tails, statistics = records.core(), records.tails(), np.zeros(EXPERTS)
+    core.values.count, core.interval_s, core.reported, core.streak = count, interval_s, reported, streak
+    statistics[LEVEL_UP] = 30.0
+    tails.excesses[LEVEL_UP] = 90.0
+    learning.learn_tails(core, tails, statistics, PACE, score)
+    assert tails.excesses[LEVEL_UP] - 90.0 == pytest.approx(weight, rel=1e-3)
+    unusual = 1.0 if score >= 0.8 else 0.0
+    assert core.reported == pytest.approx(reported * (1.0 - 1.0 / 5000.0) + unusual)
 
 
 def test_one_statistic_beyond_its_threshold_raises_only_that() -> None:

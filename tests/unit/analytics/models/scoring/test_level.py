@@ -88,7 +88,7 @@ def after_an_event() -> Any:
 def test_the_level_before_an_event_is_remembered() -> None:
     core = after_an_event()
     assert core.values.level == 50.0
-    assert (core.prior_level, core.has_prior, core.prior_at) == (10.0, 1.0, 101.0)
+    assert (core.prior_level, core.prior_at) == (10.0, 101.0)
 
 
 @pytest.mark.parametrize(("values", "level"), [([10.5] * 3, 50.0), ([10.5] * 4, 10.0), ([10.5] * 3 + [30.0], 50.0)])
@@ -98,7 +98,7 @@ def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: 
         learn_values(core, value, -40.0, FLOOR, PACE._replace(follow=60))
     assert core.values.level == level
     assert core.drift == (0.0 if level == 10.0 else 5.0)
-    assert core.has_prior == (0.0 if level == 10.0 else 1.0)
+    assert np.isnan(core.prior_level) == (level == 10.0), "it is given back once"
 
 
 def test_a_usual_value_between_ends_the_way_back() -> None:

@@ -109,37 +109,52 @@ def test_heights_are_a_ladder_of_factors_of_1_6(value: float, rungs: int) -> Non
     assert tail.rung(value) == rungs
 
 
-def test_an_event_counts_once_on_each_rung_that_it_reaches() -> None:
+def test_a_stretch_of_values_counts_once_on_each_rung_that_it_reaches() -> None:
     tails = records.tails()
-    for count, value in ((100.0, 5.0), (101.0, 8.0), (102.0, 3.5)):
+    for count, value in ((4000.0, 5.0), (4001.0, 8.0), (4300.0, 3.5), (4600.0, 5.0)):
         tail.learn_height(tails, E, value, count)
     assert tails.ladder[:, E].tolist() == [1.0, 1.0, 1.0, *[0.0] * (RUNGS - 3)]
-    tail.learn_height(tails, E, 5.0, 200.0)
-    kept = math.exp(-98.0 / 5000.0)
+    tail.learn_height(tails, E, 5.0, 4601.0)
+    kept = math.exp(-601.0 / 5000.0)
     assert tails.ladder[:4, E].tolist() == pytest.approx([kept + 1.0, kept + 1.0, kept, 0.0])
     assert tails.ladder[:, E + 1].tolist() == [0.0] * RUNGS
 
 
-def test_a_height_is_known_once_three_events_have_reached_it() -> None:
+def test_a_height_is_known_once_three_stretches_have_reached_it() -> None:
     tails = records.tails()
-    for count in (100.0, 200.0):
+    for count in (500.0, 1000.0):
         tail.learn_height(tails, E, 5.0, count)
-    assert tail.known_height(tails, E, 5.0, 300.0, 1.0) == math.inf
-    tail.learn_height(tails, E, 5.0, 300.0)
+    assert tail.known_height(tails, E, 5.0, 1500.0, 1.0) == math.inf
+    tail.learn_height(tails, E, 5.0, 1500.0)
     events = tails.ladder[1, E]
-    assert tail.known_height(tails, E, 5.0, 400.0, 1.0) == pytest.approx(math.log(400.0 / events))
-    assert tail.known_height(tails, E, 5.0, 1e6, 1.0) == pytest.approx(math.log(5000.0 / events))
-    assert tail.known_height(tails, E, 8.0, 400.0, 1.0) == math.inf, "none was as high as that"
-    assert tail.known_height(tails, E, 7.4, 400.0, 1.5) < math.inf, "up to half more is not new"
-    assert tail.known_height(tails, E, 2.0, 400.0, 1.0) == math.inf
+    assert 2.5 < events < 3.0
+    assert tail.known_height(tails, E, 5.0, 2800.0, 1.0) == pytest.approx(2.0 + math.log(2800.0 / events))
+    assert tail.known_height(tails, E, 5.0, 1e6, 1.0) == pytest.approx(2.0 + math.log(5000.0 / events))
+    assert tail.known_height(tails, E, 8.0, 2800.0, 1.0) == math.inf, "none was as high as that"
+    assert tail.known_height(tails, E, 7.4, 2800.0, 1.5) < math.inf, "up to half more is not new"
+    assert tail.known_height(tails, E, 2.0, 2800.0, 1.0) == math.inf
 
 
-def test_the_event_that_lasts_does_not_count_for_its_own_height() -> None:
+def test_the_stretch_that_lasts_does_not_count_for_its_own_height() -> None:
     tails = records.tails()
-    for count in (100.0, 200.0, 300.0):
+    for count in (3000.0, 3700.0, 4400.0):
         tail.learn_height(tails, E, 5.0, count)
-    assert tail.known_height(tails, E, 5.0, 305.0, 1.0) == math.inf
-    assert tail.known_height(tails, E, 5.0, 313.0, 1.0) < math.inf
+    assert tail.known_height(tails, E, 5.0, 5000.0, 1.0) == math.inf
+    assert tail.known_height(tails, E, 5.0, 5001.0, 1.0) < math.inf
+
+
+def test_many_events_in_one_stretch_make_no_height_known() -> None:
+    tails = records.tails()
+    for count in np.arange(4000.0, 4590.0, 20.0):
+        tail.learn_height(tails, E, 5.0, count)
+    assert tail.known_height(tails, E, 5.0, 6000.0, 1.0) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("count", "values"), [(10.0, 12.0), (60.0, 12.0), (600.0, 120.0), (3000.0, 600.0), (1e6, 600.0)]
+)
+def test_a_stretch_is_a_fifth_of_the_values_so_far(count: float, values: float) -> None:
+    assert tail.stretch(count) == pytest.approx(values)
 
 
 @pytest.mark.parametrize("experts", [PHASE_UP, EXPERTS])
