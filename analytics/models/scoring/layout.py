@@ -66,8 +66,8 @@ class Core:
     drift_slow: float  # slow running mean of the distance from the level
     runs: float  # runs of equal values that have ended
     streak: float  # unusual scores in a row
-    prior_level: float  # the level before an event, NaN once it holds again
-    prior_at: float  # count of values when it was left
+    prior_level: float  # the level before an event
+    prior_at: float  # count of values when a level was left last; negative where that before the event holds again
     prior_hits: float  # values in a row that are near it again
     reported: float  # values of late that alerted, or nearly
     quantum: float  # of the season's bins

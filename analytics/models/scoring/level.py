@@ -1,7 +1,5 @@
 """A robust level and its scale, which follow slowly and learn little from anomalies, and a fast level beside them."""
 
-import numpy as np
-
 from analytics.models.pace import Pace
 from analytics.models.scoring.layout import Core, Level
 from common.jit import compiled_unchecked as compiled
@@ -74,21 +72,23 @@ def learn_values(core: Core, x: float, z: float, floor: float, pace: Pace) -> No
 @compiled
 def _remember(core: Core, level: float, count: float, apart: float) -> None:
     """Keeps the level that is given up, unless it was itself that of an event a short time ago."""
-    if core.prior_at == 0.0 or count - core.prior_at > apart:
-        core.prior_level = level
-    core.prior_at, core.prior_hits = count, 0.0
+    if core.prior_at == 0.0 or count - abs(core.prior_at) > apart:
+        core.prior_level, core.prior_at = level, count
+    else:
+        core.prior_at = count if core.prior_at > 0.0 else -count
+    core.prior_hits = 0.0
 
 
 @compiled
 def _restore(core: Core, x: float, near: float) -> None:
     """Returns to the level before an event after a few values near it, before they are the new normal."""
-    if core.prior_at == 0.0 or not abs(x - core.prior_level) <= near:  # NaN is not near
+    if core.prior_at <= 0.0 or abs(x - core.prior_level) > near:
         core.prior_hits = 0.0
         return
     core.prior_hits += 1.0
     if core.prior_hits >= _PRIOR_HITS:
-        core.values.level, core.prior_level = core.prior_level, np.nan
-        core.prior_at = core.values.count
+        core.values.level = core.prior_level
+        core.prior_at = -core.values.count
         core.values.outliers = core.prior_hits = 0.0
         core.drift = core.drift_slow = 0.0
 

@@ -68,6 +68,6 @@ def from_format_1(state: State) -> State:
     """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
     core = np.array(state.arrays["records/core"], np.float64, order="C")
     records = core.view(CORE)[:, 0]
-    records["prior_level"][records["reported"] == 0.0] = np.nan
+    records["prior_at"][records["reported"] == 0.0] *= -1.0
     records["reported"] = 0.0
     return State(state.head, {**state.arrays, "records/core": core})

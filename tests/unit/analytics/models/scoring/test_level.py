@@ -98,7 +98,7 @@ def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: 
         learn_values(core, value, -40.0, FLOOR, PACE._replace(follow=60))
     assert core.values.level == level
     assert core.drift == (0.0 if level == 10.0 else 5.0)
-    assert np.isnan(core.prior_level) == (level == 10.0), "it is given back once"
+    assert (core.prior_at < 0.0) == (level == 10.0), "it is given back once"
 
 
 def test_a_usual_value_between_ends_the_way_back() -> None:

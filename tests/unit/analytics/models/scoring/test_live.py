@@ -16,8 +16,8 @@ def test_format_1_had_a_flag_where_the_values_that_were_reported_are_counted() -
         State({"columns": None, "records": None}, {"records/core": numbers, "slot": np.arange(3)})
     )
     read = np.ascontiguousarray(found.arrays["records/core"]).view(CORE)[:, 0]
-    np.testing.assert_array_equal(read["prior_level"], [np.nan, 20.0, np.nan])
+    assert read["prior_level"].tolist() == [10.0, 20.0, 0.0]
     assert not read["reported"].any()
-    assert read["prior_at"].tolist() == [7.0, 8.0, 0.0]
+    assert read["prior_at"].tolist() == [-7.0, 8.0, 0.0]
     assert found.arrays["slot"].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(numbers, before)
