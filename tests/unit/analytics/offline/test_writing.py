@@ -180,7 +180,8 @@ def test_a_line_after_a_damaged_one_keeps_its_number(file):
 
 
 def test_a_last_line_without_its_end_is_a_row(file):
-    path, notes = file("time,value\n2024-01-01,1\n2024-01-02,2"), []
+    path = file("time,value\n2024-01-01,1\n2024-01-02,2")
+    notes: list[str] = []
     assert len(rows_of(detect(path, notes=notes))) == 3
     assert not any("left out" in note for note in notes)
 
