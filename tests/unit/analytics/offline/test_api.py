@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -124,7 +125,7 @@ def test_naive_times_are_of_the_time_zone():
 
 SPANS = st.integers(0, 3)
 NUMBERS = st.one_of(st.floats(-10, 10), st.none(), st.integers(-5, 5), st.just(float("inf")), st.just(float("nan")))
-FORMS: dict[str, Callable[[int], object]] = {
+FORMS: dict[str, Callable[[int], Any]] = {
     "seconds": lambda at: 1_704_067_200 + at,
     "fractions": lambda at: 1_704_067_200 + at + 1 / 1024,
     "milliseconds": lambda at: 1_704_067_200_000 + at,
