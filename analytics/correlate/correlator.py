@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences, swaps, versions
+from analytics.correlate import absences, swaps, unproved, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, cables, waves
@@ -27,7 +27,6 @@ from analytics.correlate.object_records import LastIncident
 from analytics.correlate.open_cause import open_cause
 from analytics.correlate.swaps import Swap
 from analytics.correlate.texts import phrases
-from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.reports import Reports
 from analytics.correlate.texts.verdict import Rivals
 from analytics.correlate.tracks import Track, incident_id, match, with_remains
@@ -37,30 +36,11 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity, TimelineEntry
+from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
 from telemetry.topology import Topology
-
-# Of what is judged by what an object usually does. What has lasted for long is what it usually does.
-_LEARNED = frozenset(
-    {
-        FindingKind.PFC_PAUSE_RECEIVED,
-        FindingKind.PFC_PAUSE_SENT,
-        FindingKind.QUEUE_CONGESTED,
-        FindingKind.ECN_MARKING,
-        FindingKind.ECMP_IMBALANCE,
-        FindingKind.STORAGE_SLOW,
-        FindingKind.METADATA_STORM,
-        FindingKind.STRAGGLER,
-        FindingKind.JOB_SLOWED,
-        FindingKind.DEVIATION,
-    }
-)
-_USUAL = ": it has been so for so long that it counts as usual, nothing shows a repair"
-_IDLE = "next to nothing is sent there: whether it goes on is not known"
-_UNSEEN = ": next to nothing is sent there since {since}, so nothing shows a repair"
 
 
 class Correlator:
@@ -123,7 +103,8 @@ class Correlator:
         flaps: how ports came back from a flap, as is known since the last step.
         """
         self._cluster.update(topology)
-        self._mark_unproved(changed)
+        for track in unproved.mark(changed, self._memory.tracks, self._cluster, self._config):
+            self._reports.disturb(track)
         taken = self._memory.update(changed, now_ns, self._config.portion(len(self._memory.findings)))
         if taken.others:
             self._budget.forget()
@@ -159,35 +140,6 @@ class Correlator:
         if memory.swaps and now_ns - memory.swaps[0].ended_ns > within_ns:
             memory.swaps = [swap for swap in memory.swaps if now_ns - swap.ended_ns <= within_ns]
         return tuple(memory.swaps)
-
-    def _mark_unproved(self, changed: Iterable[Finding]) -> None:
-        """Marks the incidents of which some evidence ends without a repair: it has lasted until it was learned, or for
-        so long next to nothing was sent there. Says in whose timeline that it is not seen at the moment."""
-        after_ns = to_ns(self._config.usual_after_s)
-        cleared = [finding for finding in changed if finding.state is FindingState.CLEARED]
-        usual = {
-            finding.id
-            for finding in cleared
-            if finding.kind in _LEARNED and finding.observed_ns - finding.onset_ns >= after_ns
-        }
-        for track in self._memory.tracks if usual else ():
-            track.usual |= not usual.isdisjoint(track.primary)
-        unseen = {finding.id: finding for finding in changed if finding.unloaded_since_ns}
-        for track in self._memory.tracks if unseen else ():
-            self._note_unseen(track, [unseen[found] for found in unseen.keys() & track.primary])
-
-    def _note_unseen(self, track: Track, unseen: Sequence[Finding]) -> None:
-        known = unseen and track.id and track.severity is not Severity.INFO
-        own = self._cluster.reach(track.cause).own if known else ()
-        for finding in sorted((each for each in unseen if each.object in own), key=attrgetter("id")):
-            since_ns = finding.unloaded_since_ns
-            if finding.state is FindingState.CLEARED:
-                track.unseen_since_ns = max(track.unseen_since_ns, since_ns)
-                continue
-            entry = TimelineEntry(since_ns, finding.object, _IDLE)
-            if entry not in track.notes and len(track.notes) < self._config.timeline_max:
-                track.notes.append(entry)
-                self._reports.disturb(track)
 
     def _say_later(self, said: Iterable[TimelineEntry], now_ns: int) -> list[Incident]:
         """Incidents that are over, and of which something is known only now."""
@@ -360,7 +312,7 @@ class Correlator:
         if track.fires and was is IncidentState.PENDING:
             self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:
-            why = self._cluster.nodes.why_ended(track.cause.root.device) or _without_repair(track)
+            why = self._cluster.nodes.why_ended(track.cause.root.device) or unproved.why_ended(track)
             track.note(now_ns, track.cause.root, f"resolved{why}")
             self._memory.records.close_incident(track.cause.root, _last(track, now_ns))
             self._memory.swaps = swaps.after(self._memory.swaps, self._cluster.graph, track.cause, now_ns)
@@ -384,13 +336,6 @@ class Correlator:
         tracks = (track for track in (*self._memory.tracks, *closed) if track.id)
         changed = (self._reports.changed(view, track, self._memory.records, now_ns) for track in tracks)
         return [incident for incident in changed if incident is not None]
-
-
-def _without_repair(track: Track) -> str:
-    """Why an incident ends although nothing shows a repair, '' where it does."""
-    if track.unseen_since_ns:
-        return _UNSEEN.format(since=clock(track.unseen_since_ns))
-    return _USUAL if track.usual else ""
 
 
 def _last(track: Track, resolved_ns: int) -> LastIncident:
