@@ -1,1 +1,1 @@
-"""Anomaly scores of single series, in one pass, with one alert level for all: see ``docs/scoring.md``."""
+"""Anomaly scores of single series, in one pass, with one alert level for all: see ``docs/score-model.md``."""
