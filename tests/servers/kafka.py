@@ -33,6 +33,8 @@ _SCRAM = "SCRAM-SHA-512"
 TEST_TIMES = {
     "broker.session.timeout.ms": "1000",  # a broker that was killed is let in again only after its old session
     "broker.heartbeat.interval.ms": "200",
+    # A broker that asks a controller which stands still for ids of producers asks the next one only after this.
+    "controller.socket.timeout.ms": "2000",
     "log.retention.check.interval.ms": "500",
     "log.initial.task.delay.ms": "500",
     "log.cleaner.backoff.ms": "500",
