@@ -7,9 +7,17 @@ from typing import Any
 
 import orjson
 
-from ingest.collectors.nccl_tests.result import Measured, Refusal, Result, Row, operation_of, refused, row_of
+from ingest.collectors.nccl_tests.result import (
+    Measured,
+    Refusal,
+    Result,
+    Row,
+    measured_of,
+    operation_of,
+    refused,
+    row_of,
+)
 
-_GB = 1e9
 _RANKS_MAX = 10_000_000
 
 
@@ -64,7 +72,10 @@ def _row(entry: dict[str, Any], at: str) -> Row | None:
 
 def _measured(values: dict[str, Any], at: str) -> Measured | None:
     busbw, time, wrong = (_number(values.get(name), f"{at}.{name}") for name in ("bus_bw", "time", "nwrong"))
-    return None if busbw is None else Measured(float(round(busbw * _GB)), None if time is None else time / 1e6, wrong)
+    try:
+        return measured_of(busbw, time, wrong)
+    except ValueError as error:
+        raise refused(Refusal.BAD_FORMAT, f"{at}: {error}") from error
 
 
 def _number(value: Any, at: str) -> float | None:

@@ -33,6 +33,8 @@ _ELEMENT_BYTES = {
 }
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _COUNT_MAX = 1 << 50
+_NUMBER_MAX = 1e12  # GB/s, microseconds, elements: beyond any machine
+_GB = 1e9
 
 
 class Refusal(StrEnum):
@@ -115,6 +117,19 @@ def row_of(count: int, element: str, reduction: str, root: str, buffers: Mapping
     if not 0 < count < _COUNT_MAX or element not in _ELEMENT_BYTES or not buffers:
         return None
     return Row(count, element, "" if reduction == "none" else reduction, "" if root == "-1" else root, buffers)
+
+
+def measured_of(busbw: float | None, time: float | None, wrong: float | None) -> Measured | None:
+    """busbw in GB/s, time in microseconds, as nccl-tests state them; None without a bandwidth: it was not run.
+
+    ValueError for what nothing can measure: negative, not finite, or beyond any machine.
+    """
+    for number in (busbw, time, wrong):
+        if number is not None and not 0 <= number <= _NUMBER_MAX:
+            raise ValueError(f"expected 0 to {_NUMBER_MAX:g}, got {number:g}")
+    if busbw is None:
+        return None
+    return Measured(float(round(busbw * _GB)), None if time is None else time / 1e6, wrong)
 
 
 def operation_of(program: str) -> str:

@@ -12,7 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from common.errors import BadInput
-from ingest.collectors.nccl_tests.result import Measured, Refusal, Result, Row, operation_of, refused, row_of
+from ingest.collectors.nccl_tests.result import (
+    Measured,
+    Refusal,
+    Result,
+    Row,
+    measured_of,
+    operation_of,
+    refused,
+    row_of,
+)
 
 _TAG = re.compile(r"(?:\[\d+,\d+\]<std(?:out|err)>: ?| *\d+: )")  # of mpirun --tag-output and srun --label
 _BEGIN = re.compile(r"# *nThread \d{1,6} nGpus \d{1,6} ")
@@ -23,7 +32,6 @@ _COLUMNS = re.compile(r"# +size +count +type ")
 _END = re.compile(r"# Out of bounds values *: *\d+ ")
 _ROW = re.compile(r" *\d{1,18} +\d{1,18} ")
 _TIMES = ("time", "cputime")
-_GB = 1e9
 
 
 def parse_text(body: bytes, rows_max: int, name: str = "") -> list[Result | BadInput]:
@@ -148,11 +156,8 @@ def _row(words: Sequence[str], columns: Sequence[str], groups: Sequence[int]) ->
 
 def _measured(values: dict[str, str]) -> Measured | None:
     """None for what was not run. ValueError for words that are no numbers. Old releases: ``error`` is a difference."""
-    busbw, time = _number(values["busbw"]), _number(values.get("time", "N/A"))
-    if busbw is None:
-        return None
-    return Measured(
-        float(round(busbw * _GB)), None if time is None else time / 1e6, _number(values.get("#wrong", "N/A"))
+    return measured_of(
+        _number(values["busbw"]), _number(values.get("time", "N/A")), _number(values.get("#wrong", "N/A"))
     )
 
 

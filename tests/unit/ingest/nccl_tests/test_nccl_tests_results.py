@@ -204,3 +204,18 @@ def changed(change: Callable[[dict[str, object]], object]) -> bytes:
 )
 def test_a_json_that_is_no_result_is_refused(body: bytes, reason: Refusal) -> None:
     assert why(body) == [reason]
+
+
+@pytest.mark.parametrize("number", ["9e307", "1e999", "-0.38"])
+def test_a_bandwidth_that_nothing_reaches_is_no_row(number: str) -> None:
+    result = only(table(ROW, ROW.replace("0.38", number)))
+    assert (len(result.rows), result.malformed) == (1, 1)
+
+
+@pytest.mark.parametrize("number", [1e305, -2.5])
+def test_a_bandwidth_that_nothing_reaches_refuses_json(number: float) -> None:
+    document = orjson.loads(JSON)
+    document["results"][0]["in_place"]["bus_bw"] = number
+    (refusal,) = read(orjson.dumps(document))
+    assert isinstance(refusal, BadInput)
+    assert (refusal.reason, str(refusal).endswith(f"expected 0 to 1e+12, got {number:g}")) == ("bad_format", True)
