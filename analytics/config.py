@@ -42,6 +42,12 @@ class DetectionConfig(BaseModel):
         gt=0,
         description="Buffer use of a queue at which a switch of unknown ASIC sends PFC pause (XOFF).",
     )
+    collective_baseline_share: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Share of the bus bandwidth of nccl-tests that collectives of jobs reach; less is reported.",
+    )
     trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is reported.")
     trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")
     scored: dict[str, PositiveFloat] = Field(

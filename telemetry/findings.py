@@ -44,6 +44,7 @@ class FindingKind(StrEnum):
     JOB_STALLED = "job_stalled"
     JOB_SLOWED = "job_slowed"
     JOB_IDLE = "job_idle"
+    COLLECTIVE_BELOW_BASELINE = "collective_below_baseline"
     STORAGE_SLOW = "storage_slow"
     METADATA_STORM = "metadata_storm"
     STORAGE_WAIT = "storage_wait"

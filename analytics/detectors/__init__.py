@@ -37,6 +37,7 @@ from analytics.detectors.jobs.checkpoint_colliding import CheckpointColliding
 from analytics.detectors.jobs.checkpoint_late import CheckpointLate
 from analytics.detectors.jobs.checkpoint_member import CheckpointMember
 from analytics.detectors.jobs.checkpoint_overdue import CheckpointOverdue
+from analytics.detectors.jobs.collective_below_baseline import CollectiveBelowBaseline
 from analytics.detectors.jobs.job_idle import JobIdle
 from analytics.detectors.jobs.job_slowed import JobSlowed
 from analytics.detectors.jobs.job_stalled import JobStalled
@@ -106,6 +107,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         CheckpointOverdue(),
         CheckpointColliding(),
         TcpFallback(),
+        CollectiveBelowBaseline(share=config.collective_baseline_share),
         TargetSilent(),
         TargetCutOff(),
         TargetFrozen(),

@@ -64,6 +64,7 @@ def test_a_row_that_claims_more_than_it_shows_is_refused(changes: dict[str, obje
 def test_every_boundary_is_in_the_threat_model_with_its_tests() -> None:
     assert [one.boundary for one in boundaries()] == [
         "targets to ingest",
+        "the library of the GPU driver to ingest",
         "devices that push to ingest",
         "topics of other collectors to ingest",
         "discovery to ingest",

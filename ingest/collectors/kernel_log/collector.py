@@ -1,7 +1,7 @@
 """Kernel logs in, the XIDs of each GPU and the SXids of each NVSwitch out: one batch of each host each interval."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -9,7 +9,7 @@ import structlog
 
 from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
-from ingest.collectors.canonical_samples import TargetSamples, Values
+from ingest.collectors.canonical_samples import SourceSample, TargetSamples, Values
 from ingest.collectors.event_time import FUTURE_NS
 from ingest.collectors.kernel_log import metrics
 from ingest.collectors.kernel_log.config import Config, Format
@@ -25,6 +25,7 @@ from ingest.collectors.kernel_log.records import (
     dmesg,
     driver_listing,
     driver_record,
+    fabric_manager,
     journal_json,
     kmsg,
     syslog,
@@ -41,6 +42,12 @@ log = structlog.get_logger("ingest")
 
 
 _Found = list[tuple[Line, Record]]
+_PARSERS: Mapping[Format, Parse] = {
+    Format.SYSLOG: syslog,
+    Format.JOURNAL_JSON: journal_json,
+    Format.DMESG: dmesg,
+    Format.FABRIC_MANAGER: fabric_manager,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +63,8 @@ class KernelLog:
     def __init__(self, config: Config, context: CollectorContext, boot_ns: int) -> None:
         self._config, self._context = config, context
         self._file = LogFile(config.file, from_start=config.format is Format.KMSG)
-        parsers: dict[Format, Parse] = {Format.SYSLOG: syslog, Format.JOURNAL_JSON: journal_json, Format.DMESG: dmesg}
-        self._parse = parsers.get(config.format) or kmsg(boot_ns)
+        self._parse = _PARSERS.get(config.format) or kmsg(boot_ns)
+        self._labels = {"source": str(config.format)} if config.format is Format.FABRIC_MANAGER else {}
         self._started_ns = context.clock()
         self._hosts: dict[str, _Host] = {}
         self._problem = ""
@@ -90,8 +97,10 @@ class KernelLog:
         for line, record in found:
             self._take(line, record, now_ns)
         batches = []
+        # That the log is read is a sample too: most hosts have no XID for months.
+        readable = SourceSample("readable", self._labels, 1.0)
         for host in self._hosts.values():
-            samples = host.target.read(Values.of([*host.xids.reading(now_ns), *host.sxids.reading()]))
+            samples = host.target.read(Values.of([readable, *host.xids.reading(now_ns), *host.sxids.reading()]))
             batches.append(host.target.batch(samples, now_ns, 0.0, self._context.ledger))
         return batches
 
@@ -139,7 +148,7 @@ class KernelLog:
         if self._config.format is Format.KMSG:
             uuids = self._listing() | uuids
         target = TargetSamples(self._target_name(device), device, _SYSTEM, self._started_ns)
-        return _Host(target, HostXids(uuids, to_ns(self._config.hold_s)), HostSxids())
+        return _Host(target, HostXids(uuids, to_ns(self._config.hold_s)), HostSxids(self._labels))
 
     def _target_name(self, device: str) -> str:
         return f"{self._config.job_name}/{device}"

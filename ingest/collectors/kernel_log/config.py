@@ -15,6 +15,10 @@ class Format(StrEnum):
     SYSLOG = "syslog"
     JOURNAL_JSON = "journal_json"
     DMESG = "dmesg"
+    FABRIC_MANAGER = "fabric_manager"
+
+
+_KMSG = Path("/dev/kmsg")
 
 
 class Config(BaseModel):
@@ -22,11 +26,12 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     job_name: str = Field("kernel", min_length=1, description="First part of the targets' names.")
-    file: Path = Field(Path("/dev/kmsg"), description="A file, a fifo, or /dev/kmsg.")
+    file: Path = Field(_KMSG, description="A file, a fifo, or /dev/kmsg.")
     format: Format = Field(
         Format.KMSG,
         description="kmsg: of /dev/kmsg. syslog: lines with time, host and `kernel:`, as rsyslog and journalctl write "
-        "them. journal_json: of `journalctl -o json`. dmesg: a time in brackets, or none.",
+        "them. journal_json: of `journalctl -o json`. dmesg: a time in brackets, or none. fabric_manager: the log of "
+        "nv-fabricmanager, /var/log/fabricmanager.log as a rule.",
     )
     device: str = Field("", description="The host. Empty: the one that each line names (syslog, journal_json).")
     gpus: dict[str, str] = Field(
@@ -51,8 +56,10 @@ class Config(BaseModel):
 
     @model_validator(mode="after")
     def _has_a_host(self) -> "Config":
-        if not self.device and self.format in (Format.KMSG, Format.DMESG):
+        if not self.device and self.format in (Format.KMSG, Format.DMESG, Format.FABRIC_MANAGER):
             raise ValueError(f"device: {self.format} names no host, so the settings have to")
+        if self.format is Format.FABRIC_MANAGER and self.file == _KMSG:
+            raise ValueError("file: expected that of the Fabric Manager, such as /var/log/fabricmanager.log")
         if self.gpus and not self.device:
             raise ValueError("gpus: expected device beside it, as each host has GPUs of its own")
         return self

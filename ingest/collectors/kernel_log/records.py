@@ -1,4 +1,4 @@
-"""From lines of a kernel log to what the NVIDIA driver says in them. Pure.
+"""From lines of a kernel log, or of the Fabric Manager's, to what they say of GPUs and NVSwitches. Pure.
 
 Who may log on a host may write a line that looks like the driver's: only records of the kernel itself are read, where
 the format says who wrote them.
@@ -25,6 +25,13 @@ _SXID = re.compile(
 )
 _SXID_BEGIN = re.compile(r"nvidia-nvswitch\d{1,3}: SXid \(")
 _GPU = re.compile(rf"NVRM: GPU at {_ADDRESS}: (GPU-[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})")
+# nv-fabricmanager's own log: what it says of the SXids that NVSwitches report to it.
+_MANAGER = re.compile(r"\[[A-Z][a-z]{2} \d\d \d{4} \d\d:\d\d:\d\d\] \[[A-Z]{1,10}\] \[tid \d{1,10}\] (.*)")
+_MANAGER_SXID = re.compile(
+    rf"detected NVSwitch (fatal|non-fatal) error (\d{{1,6}}) on fid \d{{1,5}} on NVSwitch pci bus id {_ADDRESS} "
+    r"physical id (\d{1,3})(?: port (\d{1,3}))?\b"
+)
+_MANAGER_SXID_BEGIN = re.compile("detected NVSwitch (?:non-)?fatal error ")
 _UPTIME = re.compile(r"\[[^\]]{1,40}\] ?")
 _SYSLOG = re.compile(
     r"(?:<\d{1,3}>\d?)?(\d{4}-\S{5,32}|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (\S{1,255}) kernel: ?(.*)"
@@ -110,6 +117,13 @@ def dmesg(line: str) -> Line | None:
     return Line(_without_uptime(line))
 
 
+def fabric_manager(line: str) -> Line | None:
+    """``[Feb 27 2025 15:10:02] [ERROR] [tid 12727] text`` of the Fabric Manager; its time has no zone. None for lines
+    that go on with another one."""
+    found = _MANAGER.fullmatch(line)
+    return Line(found[1]) if found else None
+
+
 def journal_json(line: str) -> Line | None:
     """One entry as an object; a message that is no text is a list of bytes, which the driver never writes."""
     try:
@@ -126,7 +140,7 @@ def journal_json(line: str) -> Line | None:
 
 
 def driver_record(text: str) -> Record | None:
-    """What the driver says of a GPU or an NVSwitch; None for all other text.
+    """What the driver says of a GPU or an NVSwitch, or the Fabric Manager of an NVSwitch; None for all other text.
 
     >>> driver_record("NVRM: Xid (PCI:0000:9b:00): 79, pid=1234, name=python3, GPU has fallen off the bus.")
     Xid(address='0000:9b:00', code=79, instance='')
@@ -142,6 +156,8 @@ def driver_record(text: str) -> Record | None:
         return Xid(pci_address(found[1]), int(found[3]), str(int(found[2])) if found[2] else "")
     if _SXID_BEGIN.match(text):
         return _sxid(text)
+    if _MANAGER_SXID_BEGIN.match(text):
+        return _manager_sxid(text)
     found = _GPU.match(text)
     return GpuName(pci_address(found[1]), found[2]) if found else None
 
@@ -153,6 +169,13 @@ def _sxid(text: str) -> Sxid | Unreadable | None:
     if found[6]:
         return None
     return Sxid(f"nvswitch{int(found[1])}", int(found[3]), found[4] == "Fatal", str(int(found[5])) if found[5] else "")
+
+
+def _manager_sxid(text: str) -> Sxid | Unreadable:
+    found = _MANAGER_SXID.match(text)
+    if found is None:
+        return Unreadable()
+    return Sxid(f"nvswitch{int(found[4])}", int(found[2]), found[1] == "fatal", str(int(found[5])) if found[5] else "")
 
 
 def pci_address(text: str) -> str:

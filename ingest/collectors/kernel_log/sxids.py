@@ -3,7 +3,7 @@
 What appears after the start begins with 0 in one reading, as with XIDs: a count at first sight shows no increase.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ingest.collectors.canonical_samples import SourceSample
 from ingest.collectors.kernel_log.records import Sxid
@@ -12,7 +12,10 @@ SERIES_MAX = 512  # of one host
 
 
 class HostSxids:
-    def __init__(self) -> None:
+    """labels: of all that is counted."""
+
+    def __init__(self, labels: Mapping[str, str] | None = None) -> None:
+        self._labels = labels or {}
         self._counts: dict[Sxid, int] = {}
         self._counted: set[Sxid] = set()  # those that a reading had
 
@@ -29,6 +32,7 @@ class HostSxids:
         """How often there was each."""
         for sxid, count in self._counts.items():
             labels = {
+                **self._labels,
                 "nvswitch": sxid.switch,
                 "sxid": str(sxid.code),
                 "severity": "fatal" if sxid.is_fatal else "non_fatal",

@@ -66,8 +66,7 @@ class HostXids:
         return True
 
     def reading(self, now_ns: int) -> Iterable[SourceSample]:
-        """The state of all GPUs now, and that the log is read: most hosts have no XID for months."""
-        yield SourceSample("readable", {}, 1.0)
+        """The state of all GPUs now."""
         for address, gpu in self._gpus.items():
             labels = {"gpu": self._uuids.get(address, f"PCI:{address}"), "source": "kernel_log"}
             yield SourceSample("xid_last", labels, float(self._last(gpu, now_ns)) if gpu.shown else 0.0)

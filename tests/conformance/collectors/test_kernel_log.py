@@ -236,3 +236,24 @@ async def test_an_sxid_becomes_an_event_of_the_host(context: CollectorContext, f
     *_, last = engine.events.pop_due()
     assert (last.kind, last.count, str(last.object)) == (EventKind.SXID, 1, "device:node1")
     assert last.detail == "SXid 12028 on nvswitch3 link 32, non-fatal"
+
+
+MANAGER_LOG = (SAMPLES / "gpu_events" / "fabricmanager.log").read_text()
+
+
+async def test_sxids_of_the_fabric_managers_log_are_counted_and_named_so(context: CollectorContext, file: Path) -> None:
+    append(file, MANAGER_LOG)  # history
+    log = make(context, file, format="fabric_manager")
+    read = {'node_kernel_log_readable{device="node1",source="fabric_manager"}': 1.0}
+    labels = 'device="node1",link="61",nvswitch="nvswitch3",severity="non_fatal",source="fabric_manager",sxid="12028"'
+    emitted = list(await log.collect(START_NS))
+    assert values(emitted[0]) == read
+    append(file, MANAGER_LOG)
+    for expected in (0.0, 1.0):
+        batches = await log.collect(START_NS)
+        assert values(batches[0]) == read | {f"nvswitch_sxid_errors_total{{{labels}}}": expected}
+        emitted += batches
+    append(file, MANAGER_LOG.replace(" 12028 ", " many "))
+    emitted += await log.collect(START_NS)
+    assert context.ledger.drops == {DropReason.BAD_FORMAT: 1}
+    assert_accounted(context.ledger, emitted, nobodys=1)

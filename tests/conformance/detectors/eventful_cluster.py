@@ -28,6 +28,7 @@ BOUNCES = 76  # a port that is up all the time
 FALLS_BACK = range(74, 80)  # from RDMA to TCP
 PERIOD, LASTS = 8, 2  # rounds of a checkpoint
 NEWCOMERS_BEGIN = 66
+_TESTED = 4e10  # bytes a second, by nccl-tests
 
 Value = Callable[[int, np.random.Generator], float]
 
@@ -262,7 +263,24 @@ class Cluster:
         for direction in ("receive", "transmit"):
             target.counter(f"ib_port_{direction}_bytes_total", nic, self._while_tcp(2e9, 2e9 * part))
             target.counter(f"nic_{direction}_bytes_total", nic, self._while_tcp(3e6, 2e9 * (1.0 - part)))
+        collective = {"op": "AllReduce", "ranks": "3", "nodes": "3", "size": "1-2GB"}
+        of_job = {
+            **collective,
+            "communicator": "DP Group 0",
+            "job_id": "9",
+            "index": "GPU0",
+            "algorithm": "RING_SIMPLE",
+        }
+        target.gauge("nccl_bus_bandwidth_bytes_per_second", of_job, self._bus_bandwidth)
+        if host == JOBS["9"][0]:
+            tested = {**collective, "communicator": "nccl-tests"}
+            target.gauge("nccl_bus_bandwidth_bytes_per_second", tested, _constant(_TESTED))
         return target
+
+    def _bus_bandwidth(self, number: int, rng: np.random.Generator) -> float:
+        """Another value in every file: no two means of so many collectives are the same."""
+        share = 0.2 if self._eventful and number in FALLS_BACK else 0.9
+        return share * _TESTED * (1.0 + 1e-3 * (number % 7))
 
     def _while_tcp(self, usual: float, other: float) -> Value:
         """Bytes a second, and those while a host has fallen back to TCP."""

@@ -18,6 +18,7 @@ from common.units import NS_PER_US
 from ingest.collectors.event_time import accepted
 from ingest.collectors.exposition.decode.body import BodySamples
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper, labels_used
+from ingest.collectors.exposition.decode.shared_cells import SharedCells, find_shared, state_once
 from ingest.collectors.series_layout import SeriesLayout, finish, lay_out, take
 from ingest.ledger import DropReason
 from telemetry.catalogue import Metric, Origin, Source
@@ -77,6 +78,7 @@ class CsvReader:
         self._rows: dict[tuple[str | None, ...], list[_Entries]] = {}
         self._keys: pl.DataFrame | None = None
         self._layout: SeriesLayout | None = None
+        self._shared = SharedCells(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def series(self) -> Iterator[tuple[str, Mapping[str, str], tuple[Entry, ...] | None]]:
         """Each value of the rows that were seen, with what it feeds: () for nothing, None where it is left out."""
@@ -135,7 +137,9 @@ class CsvReader:
                 self._rows[row] = self._map(row)
         mapped = [self._rows[row] for row in texts]
         found = (entries[place] for place in range(len(self._columns.values)) for entries in mapped)
-        self._layout = lay_out(found, self._target, self._device, kept_max=self._kept_max)
+        layout = lay_out(found, self._target, self._device, kept_max=self._kept_max)
+        self._shared = find_shared(mapped, len(self._columns.values), layout)
+        self._layout = replace(layout, displaced=np.setdiff1d(layout.displaced, self._shared.places))
         self._keys = keys
         return self._layout
 
@@ -153,9 +157,13 @@ class CsvReader:
         texts = [cells.to_series(place) for place in self._columns.values]
         source = np.concatenate([np.empty(0), *(_numbers(text) for text in texts)])
         empty = np.concatenate([np.empty(0, np.bool_), *(text.is_null().to_numpy() for text in texts)])
+        stated_by, repeated = state_once(self._shared, layout, source, empty)
         series, values, dropped = take(layout, source, self._sentinels, self._finish)
         _leave_out_empty(dropped, layout, empty, series)
-        times_ns = self._times(cells, now_ns)[layout.first[series] % max(cells.height, 1)]
+        for reason, count in repeated.items():
+            if count:
+                dropped[reason] = dropped.get(reason, 0) + count
+        times_ns = self._times(cells, now_ns)[stated_by[series] % max(cells.height, 1)]
         first_ns, last_ns = accepted(now_ns)
         bad = (times_ns < first_ns) | (times_ns > last_ns)
         if bad.any():

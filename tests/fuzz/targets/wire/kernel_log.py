@@ -1,7 +1,17 @@
 """Lines of kernel logs: whatever they say of a GPU is a bounded number of samples that the catalogue maps."""
 
 from ingest.collectors.canonical_samples import TargetSamples, Values
-from ingest.collectors.kernel_log.records import GpuName, Sxid, Xid, dmesg, driver_record, journal_json, kmsg, syslog
+from ingest.collectors.kernel_log.records import (
+    GpuName,
+    Sxid,
+    Xid,
+    dmesg,
+    driver_record,
+    fabric_manager,
+    journal_json,
+    kmsg,
+    syslog,
+)
 from ingest.collectors.kernel_log.sxids import SERIES_MAX, HostSxids
 from ingest.collectors.kernel_log.xids import CODES_MAX, GPUS_MAX, HostXids
 from telemetry.series import is_series_key
@@ -14,13 +24,15 @@ SEEDS = (
     b'{"_TRANSPORT":"kernel","_HOSTNAME":"node1","__REALTIME_TIMESTAMP":"1700000000000000","MESSAGE":"' + _TEXT + b'"}',
     b"[1.5] nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress non-posted PRIV error (First)\n"
     b"[1.6] nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Severity 0 Engine instance 32",
+    b"[Jul 23 2024 07:53:55] [ERROR] [tid 841] detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id "
+    b"00000000:86:00.0 physical id 3 port 33",
 )
 
 
 def target(data: bytes) -> None:
     xids, sxids = HostXids({}, 900 * 10**9), HostSxids()
     for text in data.decode("utf-8", "replace").split("\n"):
-        for parse in (kmsg(10**18), syslog, dmesg, journal_json):
+        for parse in (kmsg(10**18), syslog, dmesg, journal_json, fabric_manager):
             line = parse(text)
             record = driver_record(line.text) if line is not None else None
             if isinstance(record, GpuName):

@@ -31,6 +31,7 @@ OTHER: dict[str, Any] = {
     "detection.link_bits_per_second": 100e9,
     "detection.pause_ratio_max": 0.5,
     "detection.pause_threshold_bytes": 1e6,
+    "detection.collective_baseline_share": 0.8,
     "detection.trend_horizon_days": 7.0,
     "detection.trend_history_days": 7.0,
     "detection.scored": {"nic_pcie_stalled_ratio": 0.5},

@@ -93,6 +93,38 @@ def test_the_secondary_telemetry() -> None:
     assert set(found.times_ns.tolist()) == {NOW_NS}, "a page without times was read now"
 
 
+@pytest.mark.parametrize(
+    ("cells", "expected", "dropped"),
+    [
+        (["61", "61", "61"], 61.0, {}),
+        (["", "61", ""], 61.0, {}),  # no sample that was dropped: there was none
+        (["", "61", "62"], 61.0, {DropReason.DUPLICATE: 1}),
+        (["N/A", "61", "N/A"], 61.0, {DropReason.NO_VALUE: 2}),
+        (["", "N/A", ""], None, {DropReason.NO_VALUE: 1}),
+        (["N/A", "", "N/A"], None, {DropReason.NO_VALUE: 2}),
+        (["", "", ""], None, {}),
+        (["", "9000", "61"], None, {DropReason.OUT_OF_BOUNDS: 1, DropReason.DUPLICATE: 1}),
+    ],
+)
+def test_the_temperature_of_a_chip_that_the_row_of_each_port_states(
+    cells: list[str], expected: float | None, dropped: dict[DropReason, int]
+) -> None:
+    rows = [f"{NOW_US - port * 1_000_000},0x1,{port},{cell}\n" for port, cell in enumerate(cells, 1)]
+    other = f"{NOW_US},0x2,1,40\n"
+    page = "timestamp,Node_GUID,Port_Number,Chip_Temp\n" + "".join([*rows, other])
+    reader = reader_of()
+    chip = key("fabric_device_temperature_celsius", sensor="chip")
+    for _ in range(2):  # of an unknown page, and of a known one
+        found = reader.read(page.encode(), NOW_NS)
+        assert values(found).get(chip) == expected
+        assert values(found)[chip.replace("0x1", "0x2")] == 40.0
+        assert found.dropped == dropped
+        assert found.received == len(found.values) + sum(dropped.values())
+    if expected is not None:
+        times = {found.table.keys[row]: time for row, time in zip(found.series, found.times_ns.tolist(), strict=True)}
+        assert times[chip] == NOW_NS - (1 + cells.index("61")) * NS_PER_S
+
+
 def test_values_that_are_no_sample_are_dropped_with_their_reason() -> None:
     found = read(
         "timestamp,node_guid,port_num,PortXmitDataExtended,Normalized_CBW\n"

@@ -73,7 +73,7 @@ OST = {"fs": "ai400x2", "side": "server", "system": "lustre", "target": "OST0000
 FIO = {"job_id": "fio:0:es-2-virt3-cosp", "op": "metadata", "side": "server", "system": "lustre", "target": "MDT0000"}
 NFS = {"fs": "192.168.1.1:/srv/test", "side": "client", "system": "nfs"}
 DISK = {"side": "server", "system": "block"}
-NCCL = {"communicator": "DP Group 0", "index": "GPU0", "job_id": "unknown", "ranks": "4"}
+NCCL = {"communicator": "DP Group 0", "index": "GPU0", "job_id": "unknown", "nodes": "1", "ranks": "4"}
 VALUES: dict[tuple[str, str], dict[str, float]] = {
     ("infiniband_exporter", "infiniband/infiniband_exporter_switch.prom"): {
         # the exporter has multiplied words by four

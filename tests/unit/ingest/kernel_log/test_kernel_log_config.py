@@ -12,6 +12,8 @@ from ingest.collectors.kernel_log.config import Config
     [
         ({}, "kmsg names no host"),
         ({"format": "dmesg", "file": "a.log"}, "dmesg names no host"),
+        ({"format": "fabric_manager", "file": "a.log"}, "fabric_manager names no host"),
+        ({"format": "fabric_manager", "device": "node1"}, "expected that of the Fabric Manager"),
         ({"format": "syslog", "gpus": {"0000:9b:00.0": "GPU-1"}}, "each host has GPUs of its own"),
         ({"device": "node1", "gpus": {"gpu0": "GPU-1"}}, "expected a PCI address"),
         ({"device": "node1", "gpus": {"0000:9b:00.0": ""}}, "and a UUID"),

@@ -15,6 +15,7 @@ from ingest.collectors.kernel_log.records import (
     dmesg,
     driver_listing,
     driver_record,
+    fabric_manager,
     journal_json,
     kmsg,
     syslog,
@@ -25,6 +26,7 @@ from tests.samples import SAMPLES
 BOOT_NS = 1_700_000_000_000_000_000
 TEXT = "NVRM: Xid (PCI:0000:9b:00): 79, pid=1, name=python3, GPU has fallen off the bus."
 SWITCH = "nvidia-nvswitch3: SXid (PCI:0000:05:00.0)"
+MANAGER = "detected NVSwitch fatal error 20034 on fid 0 on NVSwitch pci bus id 00000000:86:00.0 physical id 3 port 33"
 UUID = "GPU-509665ad-b600-ac93-3616-d754b23d636d"
 
 
@@ -39,6 +41,15 @@ def test_xids_that_a_program_provoked_on_a_real_h100() -> None:
     text = (FOLDER / "xid-kernel-log.txt").read_text()
     lines = [line for line in map(dmesg, text.splitlines()) if line is not None]
     assert [driver_record(line.text) for line in lines] == [Xid("0000:1b:00", code) for code in [13] * 7 + [43, 31]]
+
+
+def test_a_real_log_of_the_fabric_manager_has_one_error_of_an_nvswitch() -> None:
+    text = (SAMPLES / "gpu_events" / "fabricmanager.log").read_text().splitlines()
+    lines = [line for line in map(fabric_manager, text) if line is not None]
+    assert {line.at_ns for line in lines} == {0}
+    assert len(lines) == sum(" [INFO] " in line or " [ERROR] " in line for line in text)
+    found = [record for line in lines if (record := driver_record(line.text)) is not None]
+    assert found == [Sxid("nvswitch3", 12028, False, "61")]
 
 
 def test_a_real_kmsg_is_read_to_its_last_record() -> None:
@@ -121,6 +132,11 @@ def test_entries_of_the_journal(line: str, expected: Line | None) -> None:
         (f"{SWITCH}: 12028, Harmless, Link 60", Unreadable()),
         ("nvidia-nvswitch3: SXid (PCI:here): 12028, Fatal", Unreadable()),
         ("nvidia-nvswitch2: open (major=510)", None),
+        (MANAGER, Sxid("nvswitch3", 20034, True, "33")),
+        (MANAGER.replace(" port 33", ""), Sxid("nvswitch3", 20034, True)),
+        (MANAGER.replace("error 20034", "error many"), Unreadable()),
+        (MANAGER.replace(" physical id 3", ""), Unreadable()),
+        ("detected NVSwitch 3", None),
         (f"python: {SWITCH}: 24007, Fatal, Link 04", None),
     ],
 )

@@ -14,8 +14,8 @@ from tests.samples import SAMPLES
 README = Path(ingest.collectors.nccl_tests.__path__[0]) / "README.md"
 RESULTS = SAMPLES / "nccl" / "all_reduce_and_sendrecv_perf.txt"
 JOB = (
-    'nccl_bus_bandwidth_bytes_per_second{{communicator="DP 0",device="node1",index="{}",job_id="7",op="AllReduce",'
-    'ranks="4",size="1-2GB"}}'
+    'nccl_bus_bandwidth_bytes_per_second{{communicator="DP 0",device="node1",index="{}",job_id="7",nodes="2",'
+    'op="AllReduce",ranks="4",size="1-2GB"}}'
 )
 
 
@@ -33,6 +33,7 @@ def baseline() -> dict[str, float]:
 def test_each_job_has_the_share_of_its_baseline_that_it_reaches(tmp_path: Path) -> None:
     series = baseline() | {JOB.format(0): 0.4 * 65.49e9, JOB.format(1): 0.6 * 65.49e9}
     series[JOB.format(0).replace("1-2GB", "7-8GB")] = 1.0  # of a size without a baseline
+    series[JOB.format(0).replace('nodes="2"', 'nodes="1"')] = 1.0  # over NVLink
     (tmp_path / "rules.yml").write_text(json.dumps({"groups": []}))
     case = {
         "interval": "1m",
@@ -43,7 +44,7 @@ def test_each_job_has_the_share_of_its_baseline_that_it_reaches(tmp_path: Path) 
                 "eval_time": "1m",
                 "exp_samples": [
                     {
-                        "labels": '{communicator="DP 0",job_id="7",op="AllReduce",ranks="4",size="1-2GB"}',
+                        "labels": '{communicator="DP 0",job_id="7",nodes="2",op="AllReduce",ranks="4",size="1-2GB"}',
                         "value": 0.5,
                     }
                 ],
