@@ -87,8 +87,10 @@ class ServerCall:
         self._arrived.set()
 
     def refuse(self, refusal: Refused) -> None:
-        """The next read raises it."""
+        """The next read raises it; what waits is given up."""
         self._fault = self._fault or refusal
+        self._source.take(self._stream)
+        self.close()
         self._arrived.set()
 
     async def read(self) -> list[bytes]:
