@@ -57,8 +57,7 @@ def _fast_scoring(row: Row, ratio: float) -> bool:
 TARGETS = (
     Target(r"exposition \w+ page, known layout", "≥ 100×", lambda row: row["ratio"] >= 100),
     Target(r"gnmi_decode_\d+_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
-    # With 24 updates a message grpcio alone costs more than a fifth of the plain server: docs/evaluation/speed.md.
-    Target(r"gnmi_dialout_1536_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
+    Target(r"gnmi_dialout_\d+_updates_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
     Target(r"cisco_mdt_decode_64_ports_a_message", "≥ 5×", lambda row: row["ratio"] >= 5),
     Target(r"otlp_decode_\d+_points_a_request", "≥ 5×", lambda row: row["ratio"] >= 5),
     Target(r"kafka_topics_\w+", "≥ 5×", lambda row: row["ratio"] >= 5),

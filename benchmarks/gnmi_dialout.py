@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterable, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing.synchronize import Event
 from typing import Any
 
 import grpc
@@ -29,7 +30,7 @@ from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import SampleBatch
 
 _NOW_NS = 1_700_000_000 * NS_PER_S
-_WARM_S, _MEASURED_S = 6.0, 4.0  # until the client has begun, and all paths are known
+_BEGIN_S, _WARM_S, _MEASURED_S = 120.0, 3.0, 4.0  # at most until the client has begun; until all paths are known
 
 Updates = Callable[[], int]
 Server = tuple[int, Updates, Callable[[], Any]]
@@ -51,11 +52,13 @@ async def _received_per_s(
 ) -> float:
     """A client in a child process sends as fast as it is read; what counts is the CPU time of this process."""
     port, updates, stop = await server()
-    client = multiprocessing.get_context("spawn").Process(target=_send, args=(size, port), daemon=True)
+    context = multiprocessing.get_context("spawn")
+    begun = context.Event()
+    client = context.Process(target=_send, args=(size, port, begun), daemon=True)
     client.start()
     try:
+        assert await asyncio.to_thread(begun.wait, _BEGIN_S), "the client sends"
         await asyncio.sleep(_WARM_S)
-        assert updates(), "the client sends"
         began, before = time.process_time(), updates()
         await asyncio.sleep(_MEASURED_S)
         return (updates() - before) / (time.process_time() - began)
@@ -126,10 +129,11 @@ async def _serve(publish: Any, read: Any, updates: Updates) -> Server:
     return port, updates, lambda: server.stop(None)
 
 
-def _send(size: int, port: int) -> None:
+def _send(size: int, port: int, begun: Event) -> None:
     messages = messages_of(size)
 
     def forever() -> Any:
+        begun.set()
         while True:
             yield from messages
 

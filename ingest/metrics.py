@@ -22,6 +22,11 @@ CERTIFICATE_EXPIRY = Gauge(
     "When the certificate of a target expires that was verified last, in seconds since the Unix epoch.",
     ["target"],
 )
+RECEIVER_REFUSALS = Counter(
+    _PREFIX + "receiver_refusals_total",
+    "Connections and calls that a gRPC receiver ended by itself, whatever their messages were about.",
+    ["job", "reason"],
+)
 TARGETS = Gauge(_PREFIX + "targets", "Targets that are polled.")
 SAMPLES_RECEIVED = Counter(_PREFIX + "samples_received_total", "Samples received in series of the catalogue.")
 SAMPLES_UNMAPPED = Counter(

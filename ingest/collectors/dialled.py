@@ -1,11 +1,10 @@
 """A receiver that devices dial and stream to: calls in, batches and facts of each device out."""
 
 import asyncio
-from collections.abc import AsyncIterable, Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
-import grpc
 import structlog
 
 from common.units import NS_PER_S, to_ns
@@ -15,7 +14,9 @@ from ingest.collectors.dialled_config import DialledConfig
 from ingest.collectors.gnmi.device import DeviceUpdates, MessageDecoder
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.grpc_receiver import GrpcServer
+from ingest.transport.grpc_call import ServerCall
 from ingest.transport.grpc_messages import CallEnded
+from ingest.transport.grpc_status import Refused, Status
 from telemetry.samples import DownReason
 
 _FORGET_NS = 3600 * NS_PER_S
@@ -67,8 +68,13 @@ class DialledReceiver:
     def __init__(self, config: DialledConfig, service: Service, context: CollectorContext, links: LinkTable) -> None:
         self._config, self._service, self._context, self._links = config, service, context, links
         self._devices: dict[str, _Device] = {}
-        handler: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(self._call)
-        self.server = GrpcServer(config, config.limits.message_bytes_max, {service.method: handler})
+        self.server = GrpcServer(
+            config,
+            config.limits.message_bytes_max,
+            {service.method: self._call},
+            connections_max=config.limits.devices_max * config.limits.streams_max,
+            read_pause_s=config.gather_quiet_s / 4,  # within a batch no pause looks like its end
+        )
         self._emit: Emit = _nowhere
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -90,27 +96,27 @@ class DialledReceiver:
         finally:
             self._tasks = None
             self._devices.clear()
-            await self.server.stop()
+            await self.server.stop(grace_s=0.0)  # streams do not end by themselves
 
-    async def _call(self, messages: AsyncIterable[bytes], context: Any) -> None:
+    async def _call(self, call: ServerCall) -> None:
         """One call of a device. It is sent nothing: switches read no answer."""
-        sender = self.server.sender(context)
+        sender = self.server.sender(call)
         if sender is None:
-            await self._refuse(context, grpc.StatusCode.PERMISSION_DENIED, "this address may not push (allow)")
+            raise self._refused(Status.PERMISSION_DENIED, "this address may not push (allow)")
         named = self._config.senders.get(sender.certificate) or self._config.senders.get(sender.address)
         unwrap, device, known = self._service.unwrap(), None, ""
         try:
-            async for message in messages:
-                if (found := unwrap(message)) is None:
-                    continue
-                name = self._config.senders.get(found[0], found[0]) or named or sender.certificate or sender.address
-                if device is None or name != known:
-                    self._leave(device)
-                    device, known = self._enter(name), name
-                device.heard_ns = self._context.clock()
-                await device.updates.deliver([found[1]])
+            while messages := await call.read():
+                for node, bodies in _by_node(messages, unwrap):
+                    name = self._config.senders.get(node, node) or named or sender.certificate or sender.address
+                    if device is None or name != known:
+                        self._leave(device)
+                        device = None
+                        device, known = self._enter(name), name
+                    device.heard_ns = self._context.clock()
+                    await device.updates.deliver(bodies)
         except CallEnded as ended:
-            await self._refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, ended.message)
+            raise self._refused(Status.RESOURCE_EXHAUSTED, ended.message) from ended
         finally:
             self._leave(device)
 
@@ -154,10 +160,31 @@ class DialledReceiver:
                     reason = DownReason.SILENT if device.streams else DownReason.CLOSED
                     self._emit(device.updates.down_batch(reason))
 
-    async def _refuse(self, context: Any, code: grpc.StatusCode, message: str) -> NoReturn:
-        metrics.CALLS_REFUSED.labels(self._config.job_name, code.name.lower()).inc()
-        await context.abort(code, message)
-        raise AssertionError("abort raises")
+    def _refused(self, status: Status, message: str) -> Refused:
+        metrics.CALLS_REFUSED.labels(self._config.job_name, status.name.lower()).inc()
+        return Refused(status, message)
+
+
+def _by_node(messages: Sequence[bytes], unwrap: Unwrap) -> Iterator[tuple[str, list[bytes]]]:
+    """Messages of one device that follow each other; CallEnded after those that came before what ends the call."""
+    node, bodies, ended = "", list[bytes](), None
+    for message in messages:
+        try:
+            found = unwrap(message)
+        except CallEnded as error:
+            ended = error
+            break
+        if found is None:
+            continue
+        if found[0] != node and bodies:
+            yield node, bodies
+            bodies = []
+        node = found[0]
+        bodies.append(found[1])
+    if bodies:
+        yield node, bodies
+    if ended is not None:
+        raise ended
 
 
 def _nowhere(output: object) -> None:

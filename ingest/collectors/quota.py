@@ -18,6 +18,19 @@ class Quota:
         self._tokens -= admitted
         return admitted
 
+    def admit_all(self, amount: int, now_ns: int) -> bool:
+        """Whether all of ``amount`` are within the quota now; then they use it up, else nothing does.
+
+        >>> quota = Quota(5.0)
+        >>> quota.admit_all(8, 0), quota.admit_all(3, 0), quota.admit_all(2, 0)
+        (True, False, True)
+        """
+        self._refill(now_ns)
+        if amount > self._tokens:
+            return False
+        self._tokens -= amount
+        return True
+
     def wait_s(self, amount: int, now_ns: int) -> float:
         """0 when all of ``amount`` are within the quota now, which they then use up; else in how many seconds.
 

@@ -15,14 +15,19 @@ class CallEnded(Exception):
         self.reason, self.message = reason, message
 
 
+class Compressed(bytes):
+    """A message as it came, which its receiver has to unpack."""
+
+
 class MessageReader:
     """Length-prefixed messages from the bytes of DATA frames; a message may cross frames.
 
     Each message follows one byte that says whether it is compressed and four bytes of length.
+    takes_compressed: compressed ones are given as ``Compressed``.
     """
 
-    def __init__(self, message_bytes_max: int) -> None:
-        self._bytes_max = message_bytes_max
+    def __init__(self, message_bytes_max: int, *, takes_compressed: bool = False) -> None:
+        self._bytes_max, self._takes_compressed = message_bytes_max, takes_compressed
         self._partial, self._needed = bytearray(), _PREFIX
         self.messages: list[bytes] = []
 
@@ -30,6 +35,16 @@ class MessageReader:
     def is_within_message(self) -> bool:
         """Whether a message has begun and is not whole."""
         return bool(self._partial)
+
+    @property
+    def partial_bytes(self) -> int:
+        """What has come of a message that is not whole."""
+        return len(self._partial)
+
+    def pop(self) -> list[bytes]:
+        """The messages since the last call."""
+        messages, self.messages = self.messages, []
+        return messages
 
     def feed(self, data: bytes, at: int, end: int) -> None:
         """More of the stream: ``data[at:end]``. Raises CallEnded for a message that is too large or compressed."""
@@ -44,7 +59,8 @@ class MessageReader:
             needed = _PREFIX + self._size(data, at)
             if end - at < needed:
                 break
-            self.messages.append(data[at + _PREFIX : at + needed])
+            message = data[at + _PREFIX : at + needed]
+            self.messages.append(Compressed(message) if data[at] else message)
             at += needed
             needed = _PREFIX
         if at < end:
@@ -53,7 +69,7 @@ class MessageReader:
 
     def _size(self, data: bytes, at: int) -> int:
         size = int.from_bytes(data[at + 1 : at + _PREFIX], "big")
-        if data[at]:
+        if data[at] and not self._takes_compressed:
             raise CallEnded(DownReason.BAD_ENCODING, "a compressed message, which was not asked for")
         if size > self._bytes_max:
             raise CallEnded(DownReason.TOO_LARGE, f"a message of {size} bytes: at most {self._bytes_max}")

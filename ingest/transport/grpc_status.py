@@ -1,21 +1,85 @@
-"""What a gRPC server says about a call that it does not take now: when to try again."""
+"""How a gRPC server ends a call: its status, in the header blocks that say it. Pure.
 
-import grpc
+https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+"""
+
+from base64 import b64encode
+from enum import IntEnum
+from functools import cache, lru_cache
+from urllib.parse import quote
+
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
+from hpack import Encoder
 
-Metadata = tuple[tuple[str, bytes], ...]
+from ingest.transport.refusals import RefusalReason
+
+_MESSAGE_CHARACTERS_MAX = 1000
+_PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
 
-def retry_info(code: grpc.StatusCode, message: str, after_s: float) -> Metadata:
-    """Trailing metadata that says when to try again: google.rpc.Status with RetryInfo, as OTLP asks for."""
+class Status(IntEnum):
+    """Those that we send."""
+
+    OK = 0
+    INVALID_ARGUMENT = 3
+    DEADLINE_EXCEEDED = 4
+    PERMISSION_DENIED = 7
+    RESOURCE_EXHAUSTED = 8
+    UNIMPLEMENTED = 12
+    INTERNAL = 13
+    UNAVAILABLE = 14
+
+
+class Refused(Exception):
+    """A call ends with this status.
+
+    details: google.rpc.Status, serialised. reason: what the server counts it as, None where its handler counts.
+    """
+
+    def __init__(
+        self, status: Status, message: str, *, details: bytes = b"", reason: RefusalReason | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.details, self.reason = status, message, details, reason
+
+
+@cache
+def response_headers() -> bytes:
+    """Before the message of an answer."""
+    return _block([(":status", "200"), *_ABOUT])
+
+
+@lru_cache(maxsize=256)
+def trailers(status: Status, message: str, details: bytes, *, alone: bool) -> bytes:
+    """The end of an answer. alone: nothing came before them."""
+    pairs = [(":status", "200"), *_ABOUT] if alone else []
+    pairs.append(("grpc-status", str(int(status))))
+    if message:
+        pairs.append(("grpc-message", quote(message[:_MESSAGE_CHARACTERS_MAX], safe=_PRINTABLE)))
+    if details:
+        pairs.append(("grpc-status-details-bin", b64encode(details).decode().rstrip("=")))
+    return _block(pairs)
+
+
+def retry_info(status: Status, message: str, after_s: float) -> bytes:
+    """When to try again: google.rpc.Status with RetryInfo, as OTLP asks for."""
     delay = Duration()
     delay.FromNanoseconds(int(after_s * 1e9))
     info = Any(
         type_url="type.googleapis.com/google.rpc.RetryInfo", value=_field(1, delay.SerializeToString())
     ).SerializeToString()
-    status = bytes([0x08, code.value[0]]) + _field(2, message.encode()) + _field(3, info)
-    return (("grpc-status-details-bin", status),)
+    return bytes([0x08, status]) + _field(2, message.encode()) + _field(3, info)
+
+
+_ABOUT = (("content-type", "application/grpc"), ("grpc-accept-encoding", "identity,deflate,gzip"))
+
+
+def _block(pairs: list[tuple[str, str]]) -> bytes:
+    """Without a dynamic table, so that it is the same on all connections, whatever table the client has."""
+    encoder = Encoder()
+    encoder.header_table_size = 0
+    return encoder.encode(pairs)
 
 
 def _field(number: int, data: bytes) -> bytes:

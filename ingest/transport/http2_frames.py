@@ -1,40 +1,54 @@
-"""What a peer sends on the connection of one gRPC call: frames in, messages and replies out (RFC 9113). Pure."""
+"""Frames of HTTP/2 as both ends of a connection read them (RFC 9113). Pure."""
 
 from struct import Struct
 
-from hpack import Decoder, HPACKError
-
-from ingest.transport.grpc_messages import CallEnded, MessageReader, ended_with_status
-from telemetry.samples import DownReason
+from hpack import Decoder, HPACKError, OversizedHeaderListError
 
 DATA, HEADERS, PRIORITY_FRAME, RST_STREAM, SETTINGS = 0, 1, 2, 3, 4
 PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = 5, 6, 7, 8, 9
 END_STREAM = ACK = 1
 END_HEADERS, PADDED, PRIORITY = 4, 8, 32
+NO_ERROR, PROTOCOL_ERROR, FLOW_CONTROL_ERROR, REFUSED_STREAM, CANCEL = 0, 1, 3, 7, 8
+COMPRESSION_ERROR, ENHANCE_YOUR_CALM = 9, 11
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_BYTES_MAX, WINDOW_DEFAULT = 16_384, 65_535
+WINDOW_MAX = 2**31 - 1
+MAX_STREAMS, INITIAL_WINDOW, MAX_FRAME_BYTES, MAX_HEADERS_BYTES = 3, 4, 5, 6
+"""Settings: of how many streams, of a stream's window, of a frame, of a list of headers."""
+ENABLE_PUSH = 2
 STREAM_ID = 1
-"""The one stream of a connection: its first, and opened by us."""
+"""The one stream of a connection that we open: its first."""
 
 IDLE_FRAMES_MAX, IDLE_FRAMES_PER_S = 1000, 100
 """Frames without a byte of a message that a peer may send at once, and in the long run. A server sends a few at the
 beginning, then at most a ping a second; in a flood each costs the event loop a microsecond (CVE-2019-9512, -9515,
 -9518, CVE-2024-27316)."""
 SMALL_FRAME_BYTES = 1024
-"""DATA below this that neither begins nor ends a message counts as a frame without data: a server splits a message by
+"""DATA below this that neither begins nor ends a message counts as a frame without data: a peer splits a message by
 16 KiB, or where its window ends."""
 
 _HEAD = Struct(">HBBBI")
-_HEADERS_BYTES_MAX = 65_536
-_HEADER_BLOCKS_MAX = 16
-"""A response has one, before it a few that are interim, and trailers. Each may cost milliseconds."""
-_OF_STREAM, _OF_CONNECTION, _OF_EITHER = {STREAM_ID}, {0}, {0, STREAM_ID}
-_STREAMS = {
-    **dict.fromkeys((DATA, HEADERS, RST_STREAM, CONTINUATION), _OF_STREAM),
-    **dict.fromkeys((SETTINGS, PING, GOAWAY), _OF_CONNECTION),
-    WINDOW_UPDATE: _OF_EITHER,
-}
-"""Where a frame may be: we open one stream and allow no push, so every other one is idle (sections 5.1, 6)."""
+_ID_BITS = 0x7FFFFFFF
 _SIZES = {PRIORITY_FRAME: 5, RST_STREAM: 4, PING: 8, WINDOW_UPDATE: 4}
+_OF_CONNECTION = (SETTINGS, PING, GOAWAY)
+_OF_STREAM = (DATA, HEADERS, PRIORITY_FRAME, RST_STREAM, CONTINUATION)
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class Http2Error(ValueError):
+    """What the peer sent ends the connection. code: HTTP/2's own for the fault."""
+
+    def __init__(self, message: str, code: int = PROTOCOL_ERROR) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Flood(Http2Error):
+    """More of what costs us work and carries nothing than a peer may send."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, ENHANCE_YOUR_CALM)
 
 
 def frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
@@ -46,35 +60,32 @@ def frame(kind: int, flags: int, stream: int, body: bytes) -> bytes:
     return _HEAD.pack(len(body) >> 8, len(body) & 255, kind, flags, stream) + body
 
 
-class FrameReader:
-    """The receiving half of a call. ``feed`` it bytes, then look at ``messages`` and ``pop_replies``.
+def number_frame(kind: int, stream: int, number: int) -> bytes:
+    """A frame that carries one number of four bytes: WINDOW_UPDATE, RST_STREAM."""
+    return frame(kind, 0, stream, number.to_bytes(4, "big"))
 
-    window: bytes that the peer may send before we credit them; half of it is credited at a time.
-    settings_received: the peer has sent SETTINGS, so it speaks HTTP/2. goaway: its message in GOAWAY, or ''.
+
+def settings_frame(*settings: tuple[int, int]) -> bytes:
+    return frame(SETTINGS, 0, 0, b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in settings))
+
+
+class FrameReader:
+    """The receiving half of a connection; what frames mean for a client and for a server is in its subclasses.
+
+    headers_bytes_max: of a header block, packed and unpacked.
+    frames_read: how many were whole. settings_received: the peer has sent SETTINGS, so it speaks HTTP/2.
     """
 
-    def __init__(self, window: int, message_bytes_max: int) -> None:
-        self._window = window
-        self._uncredited_bytes = 0
+    def __init__(self, headers_bytes_max: int) -> None:
+        self._headers_bytes_max = headers_bytes_max
+        self._decoder = Decoder(max_header_list_size=headers_bytes_max)
         self._unread = b""
         self._header_block: bytearray | None = None
-        self._header_block_ends_stream = False
-        self._header_blocks = 0
-        self._decoder = Decoder(max_header_list_size=_HEADERS_BYTES_MAX)
-        self._messages = MessageReader(message_bytes_max)
+        self._header_stream, self._header_ends_stream = 0, False
         self._replies = bytearray()
         self._idle_frames_left = float(IDLE_FRAMES_MAX)
+        self.frames_read = 0
         self.settings_received = False
-        self.goaway = ""
-
-    @property
-    def messages(self) -> list[bytes]:
-        """Messages that ``pop_messages`` has not given yet."""
-        return self._messages.messages
-
-    def pop_messages(self) -> list[bytes]:
-        messages, self._messages.messages = self._messages.messages, []
-        return messages
 
     def pop_replies(self) -> bytes:
         """Frames to send back: acknowledgements, and credit for what was read."""
@@ -87,7 +98,7 @@ class FrameReader:
         self._idle_frames_left = min(IDLE_FRAMES_MAX, self._idle_frames_left + passed_s * IDLE_FRAMES_PER_S)
 
     def feed(self, data: bytes | memoryview) -> None:
-        """More of the connection. Raises CallEnded when the peer ends the call, ValueError for what is not HTTP/2.
+        """More of the connection. Raises Http2Error for what ends it.
 
         What came before the end is kept: messages and replies are there all the same.
         """
@@ -97,118 +108,117 @@ class FrameReader:
             high, low, kind, flags, stream = _HEAD.unpack_from(data, at)
             length = high << 8 | low
             if length > FRAME_BYTES_MAX:
-                raise ValueError(f"a frame of {length} bytes")
-            end = at + 9 + length
+                raise Http2Error(f"a frame of {length} bytes")
+            start, end = at + 9, at + 9 + length
             if end > size:
                 break
-            usual = kind == DATA and stream == STREAM_ID and length and not flags & ~END_STREAM
-            if usual and self._header_block is None:
-                self._read_data(data, at + 9, end)
+            stream &= _ID_BITS
+            self.frames_read += 1
+            if kind == DATA and self._header_block is None:
+                if flags & PADDED:
+                    start, padded_end = _unpadded(data, start, end)
+                else:
+                    padded_end = end
+                self._read_data(stream, length, data, start, padded_end)
+                if flags & END_STREAM:
+                    self._end_stream(stream)
             else:
-                self._read(kind, flags, stream & 0x7FFFFFFF, data[at + 9 : end])
-            self._uncredited_bytes += length if kind == DATA else 0
-            if kind == DATA and flags & END_STREAM:
-                raise CallEnded(DownReason.CLOSED, "the target ended the stream without a status")
+                self._read(kind, flags, stream, data[start:end])
             at = end
         self._unread = data[at:]
-        if 2 * self._uncredited_bytes > self._window:
-            credit, self._uncredited_bytes = self._uncredited_bytes.to_bytes(4, "big"), 0
-            self._replies += frame(WINDOW_UPDATE, 0, 0, credit) + frame(WINDOW_UPDATE, 0, STREAM_ID, credit)
 
     def _read(self, kind: int, flags: int, stream: int, body: bytes) -> None:
         if self._header_block is not None and kind != CONTINUATION:
-            raise ValueError("a header block that is cut off")
-        _check(kind, flags, stream, len(body))
-        if kind == DATA and (body := _without_padding(body, flags)):
-            self._read_data(body, 0, len(body))
-            return
+            raise Http2Error("a header block that is cut off")
+        self._check(kind, flags, stream, len(body))
         self._count_idle()
         if kind == HEADERS:
-            body = _without_padding(body, flags)
-            self._header_block = bytearray(body[5:] if flags & PRIORITY else body)
-            self._header_block_ends_stream = bool(flags & END_STREAM)
-            self._read_headers(flags)
+            start, end = _unpadded(body, 0, len(body)) if flags & PADDED else (0, len(body))
+            self._header_block = bytearray(body[start + 5 if flags & PRIORITY else start : end])
+            self._header_stream, self._header_ends_stream = stream, bool(flags & END_STREAM)
+            self._unpack_headers(flags)
         elif kind == CONTINUATION:
-            if self._header_block is None:
-                raise ValueError("a continuation without a header block")
+            if self._header_block is None or stream != self._header_stream:
+                raise Http2Error("a continuation without a header block")
             self._header_block += body
-            self._read_headers(flags)
+            self._unpack_headers(flags)
         elif kind == SETTINGS and not flags & ACK:
             self.settings_received = True
+            self._read_settings(body)
             self._replies += frame(SETTINGS, ACK, 0, b"")
         elif kind == PING and not flags & ACK:
             self._replies += frame(PING, ACK, 0, body)
         elif kind == RST_STREAM:
-            raise CallEnded(DownReason.CLOSED, f"the target reset the stream: code {int.from_bytes(body[:4], 'big')}")
+            self._read_reset(stream, int.from_bytes(body, "big"))
         elif kind == GOAWAY:
             self._read_goaway(body)
+        elif kind == WINDOW_UPDATE:
+            self._read_credit(stream, int.from_bytes(body, "big") & _ID_BITS)
 
-    def _read_data(self, data: bytes, at: int, end: int) -> None:
-        if end - at < SMALL_FRAME_BYTES and self._messages.is_within_message:
-            before = len(self.messages)
-            self._messages.feed(data, at, end)
-            if len(self.messages) == before:
-                self._count_idle()
-        else:
-            self._messages.feed(data, at, end)
-
-    def _count_idle(self) -> None:
-        self._idle_frames_left -= 1
-        if self._idle_frames_left < 0:
-            raise CallEnded(
-                DownReason.TOO_LARGE,
-                f"more than {IDLE_FRAMES_MAX} frames without data at once, or {IDLE_FRAMES_PER_S} a second",
-            )
-
-    def _read_goaway(self, body: bytes) -> None:
-        last, code = int.from_bytes(body[:4], "big") & 0x7FFFFFFF, int.from_bytes(body[4:8], "big")
-        self.goaway = f"the target sent GOAWAY: code {code} {body[8:200].decode('utf-8', 'replace')}".strip()
-        if code or last < STREAM_ID:  # else what has begun may go on to its end
-            raise CallEnded(DownReason.CLOSED, self.goaway)
-
-    def _read_headers(self, flags: int) -> None:
+    def _unpack_headers(self, flags: int) -> None:
         assert self._header_block is not None
-        if len(self._header_block) > _HEADERS_BYTES_MAX:
-            raise ValueError(f"a header block of more than {_HEADERS_BYTES_MAX} bytes")
+        if len(self._header_block) > self._headers_bytes_max:
+            raise Http2Error(f"a header block of more than {self._headers_bytes_max} bytes", ENHANCE_YOUR_CALM)
         if not flags & END_HEADERS:
             return
-        self._header_blocks += 1
-        if self._header_blocks > _HEADER_BLOCKS_MAX:
-            raise ValueError(f"more than {_HEADER_BLOCKS_MAX} header blocks")
+        self._count_idle(len(self._header_block) >> 10)  # a long one may cost a millisecond
         try:
-            headers = dict[bytes | str, bytes | str](self._decoder.decode(bytes(self._header_block), raw=True))
+            headers = list(self._decoder.decode(bytes(self._header_block), raw=True))
+        except OversizedHeaderListError as error:
+            raise Http2Error(f"header block: {error}", ENHANCE_YOUR_CALM) from error
         except HPACKError as error:
-            raise ValueError(f"header block: {error}") from error
+            raise Http2Error(f"header block: {error}", COMPRESSION_ERROR) from error
         self._header_block = None
-        status = headers.get(b":status", b"200")
-        if b"grpc-status" in headers:
-            raise ended_with_status(_shown(headers[b"grpc-status"]), _shown(headers.get(b"grpc-message", b"")))
-        if status != b"200":
-            reason = DownReason.AUTH if status in (b"401", b"403") else DownReason.HTTP_STATUS
-            raise CallEnded(reason, f"HTTP status {_shown(status)}")
-        if self._header_block_ends_stream:
-            raise CallEnded(DownReason.CLOSED, "the target ended the stream without a status")
+        self._read_headers(self._header_stream, headers)  # type: ignore[arg-type]  # raw: both are bytes
+        if self._header_ends_stream:
+            self._end_stream(self._header_stream)
+
+    def _count_idle(self, frames: int = 1) -> None:
+        self._idle_frames_left -= frames
+        if self._idle_frames_left < 0:
+            raise Flood(f"more than {IDLE_FRAMES_MAX} frames without data at once, or {IDLE_FRAMES_PER_S} a second")
+
+    def _check(self, kind: int, flags: int, stream: int, size: int) -> None:
+        """Http2Error for a frame that RFC 9113 makes an error of the connection. Unknown types are not looked at."""
+        if kind == PUSH_PROMISE:
+            raise Http2Error("a frame of type PUSH_PROMISE, which was not allowed")
+        if (kind in _OF_CONNECTION and stream) or (kind in _OF_STREAM and not stream):
+            raise Http2Error(f"a frame of type {kind} on stream {stream}, which is not open")
+        self._check_stream(kind, stream)
+        wrong = (kind == SETTINGS and (size % 6 or (flags & ACK and size))) or (kind == GOAWAY and size < 8)
+        if wrong or size != _SIZES.get(kind, size):
+            raise Http2Error(f"a frame of type {kind} of {size} bytes")
+
+    def _check_stream(self, kind: int, stream: int) -> None:
+        """Http2Error for a stream on which a frame of this type may not be."""
+        raise NotImplementedError
+
+    def _read_data(self, stream: int, length: int, data: bytes, at: int, end: int) -> None:
+        """``data[at:end]`` of DATA on any stream. length: of the frame, padding included, which uses the windows."""
+        raise NotImplementedError
+
+    def _read_headers(self, stream: int, headers: Headers) -> None:
+        raise NotImplementedError
+
+    def _end_stream(self, stream: int) -> None:
+        """The peer sends no more on it."""
+        raise NotImplementedError
+
+    def _read_reset(self, stream: int, code: int) -> None:
+        raise NotImplementedError
+
+    def _read_goaway(self, body: bytes) -> None:
+        raise NotImplementedError
+
+    def _read_settings(self, body: bytes) -> None:
+        """Settings of a peer that is sent little."""
+
+    def _read_credit(self, stream: int, size: int) -> None:
+        """Credit of a peer that is sent little."""
 
 
-def _check(kind: int, flags: int, stream: int, size: int) -> None:
-    """ValueError for a frame that RFC 9113 makes an error of the connection. Unknown types are not looked at."""
-    if kind == PUSH_PROMISE:
-        raise ValueError("a frame of type PUSH_PROMISE, which was not allowed")
-    if stream not in _STREAMS.get(kind, (stream,)):
-        raise ValueError(f"a frame of type {kind} on stream {stream}, which is not open")
-    wrong = (kind == SETTINGS and (size % 6 or (flags & ACK and size))) or (kind == GOAWAY and size < 8)
-    if wrong or size != _SIZES.get(kind, size):
-        raise ValueError(f"a frame of type {kind} of {size} bytes")
-
-
-def _shown(value: bytes | str) -> str:
-    """A header's value is octets, which need not be text."""
-    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
-
-
-def _without_padding(body: bytes, flags: int) -> bytes:
-    if not flags & PADDED:
-        return body
-    if not body or body[0] >= len(body):
-        raise ValueError("more padding than frame")
-    return body[1 : len(body) - body[0]]
+def _unpadded(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Where what is padded begins and ends."""
+    if at >= end or data[at] >= end - at:
+        raise Http2Error("more padding than frame")
+    return at + 1, end - data[at]

@@ -96,12 +96,7 @@ class DeviceUpdates:
         """
         now_ns = self._clock()
         allowed = self._messages.admit(len(messages), now_ns)
-        for message in messages[:allowed]:
-            if self._bytes.admit(len(message), now_ns) < len(message):
-                metrics.MESSAGES_DROPPED.labels(self._job.job_name, "quota").inc()
-                continue
-            self._pending.append(message)
-            self._pending_bytes += len(message)
+        self._queue(messages[:allowed], now_ns)
         self._arrived.set()
         if allowed < len(messages):
             metrics.MESSAGES_DROPPED.labels(self._job.job_name, "quota").inc(len(messages) - allowed)
@@ -110,6 +105,19 @@ class DeviceUpdates:
         if self._pending_bytes > 2 * self._job.limits.message_bytes_max:
             self._room.clear()
             await self._room.wait()
+
+    def _queue(self, messages: Sequence[bytes], now_ns: int) -> None:
+        size = sum(map(len, messages))
+        if self._bytes.admit_all(size, now_ns):
+            self._pending += messages
+            self._pending_bytes += size
+            return
+        for message in messages:
+            if self._bytes.admit(len(message), now_ns) < len(message):
+                metrics.MESSAGES_DROPPED.labels(self._job.job_name, "quota").inc()
+                continue
+            self._pending.append(message)
+            self._pending_bytes += len(message)
 
     async def run(self, emit: Emit) -> None:
         """Decodes until cancelled. Updates that come together become one batch, since each carries its whole table.

@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Collection
 from functools import partial
-from typing import Any, NoReturn
+from typing import NoReturn
 
-import grpc
 import structlog
 
 from common.errors import BadInput
@@ -18,7 +17,8 @@ from ingest.collectors.otlp.answer import answer
 from ingest.collectors.otlp.config import Config
 from ingest.collectors.otlp.decode.decoder import Decoded, Decoder, warm_up
 from ingest.collectors.pushed_series import PushedSeries
-from ingest.transport.grpc_status import retry_info
+from ingest.transport.grpc_call import ServerCall
+from ingest.transport.grpc_status import Refused, Status, retry_info
 
 METHOD = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 _THREAD_BYTES = 64 * 1024  # decoding more than this would block the event loop for milliseconds
@@ -43,8 +43,9 @@ class OtlpReceiver:
         self._decoding = asyncio.Lock()
         self._taking: set[asyncio.Task[Decoded]] = set()
         self._intake = Intake(limits)
-        handler: grpc.RpcMethodHandler[Any, Any] = grpc.unary_unary_rpc_method_handler(self._export)
-        self.server = GrpcServer(config, limits.message_bytes_max, {METHOD: handler})
+        self.server = GrpcServer(
+            config, limits.message_bytes_max, {METHOD: self._export}, connections_max=limits.senders_max
+        )
         self._emit: Emit = _nowhere
 
     @property
@@ -83,18 +84,19 @@ class OtlpReceiver:
             for batch in silent:
                 self._emit(batch)
 
-    async def _export(self, data: bytes, context: Any) -> bytes:
+    async def _export(self, call: ServerCall) -> bytes:
         """A serialised ExportMetricsServiceRequest, answered by a serialised response."""
-        sender = self.server.sender(context)
+        sender = self.server.sender(call)
         if sender is None:
-            await self._refuse(context, grpc.StatusCode.PERMISSION_DENIED, "this address may not push (allow)")
+            raise self._refused(Status.PERMISSION_DENIED, "this address may not push (allow)")
+        data = await call.only_message()
         now_ns = self._context.clock()
         name = self._name_of(sender)
         refusal = self._intake.refusal(name, len(data), now_ns)
         if refusal is not None:
             # Both may be tried again; the first one says that it is not the server that lacks resources.
-            code = grpc.StatusCode.RESOURCE_EXHAUSTED if refusal.is_quota else grpc.StatusCode.UNAVAILABLE
-            await self._refuse(context, code, refusal.message, refusal.after_s)
+            status = Status.RESOURCE_EXHAUSTED if refusal.is_quota else Status.UNAVAILABLE
+            raise self._refused(status, refusal.message, refusal.after_s)
         # What is decoded is known, so it has to be delivered, even when its sender does not wait any longer.
         taking = asyncio.create_task(self._take(data, name, now_ns))
         self._taking.add(taking)
@@ -102,10 +104,10 @@ class OtlpReceiver:
         try:
             decoded = await asyncio.shield(taking)
         except BadInput as error:
-            await self._refuse(context, grpc.StatusCode.INVALID_ARGUMENT, str(error))
-        except Exception:
+            raise self._refused(Status.INVALID_ARGUMENT, str(error)) from error
+        except Exception as error:
             log.exception("request failed", target=self.name, sender=name)
-            await self._refuse(context, grpc.StatusCode.INTERNAL, "a fault of ours: the log has the traceback")
+            raise self._refused(Status.INTERNAL, "a fault of ours: the log has the traceback") from error
         return answer(decoded)
 
     async def _take(self, data: bytes, sender: str, now_ns: int) -> Decoded:
@@ -135,13 +137,9 @@ class OtlpReceiver:
         metrics.SAMPLES_UNMAPPED.labels(job).inc(admitted.unmapped)
         admitted.count(self._context.ledger)
 
-    async def _refuse(
-        self, context: Any, code: grpc.StatusCode, message: str, after_s: float | None = None
-    ) -> NoReturn:
-        metrics.REQUESTS.labels(self._config.job_name, code.name.lower()).inc()
-        details = () if after_s is None else retry_info(code, message, after_s)
-        await context.abort(code, message, details)
-        raise AssertionError("abort raises")
+    def _refused(self, status: Status, message: str, after_s: float | None = None) -> Refused:
+        metrics.REQUESTS.labels(self._config.job_name, status.name.lower()).inc()
+        return Refused(status, message, details=b"" if after_s is None else retry_info(status, message, after_s))
 
     def _name_of(self, sender: Sender) -> str:
         """As configured, else as its certificate or address says."""

@@ -18,7 +18,7 @@ from ingest.collectors.remote_write.credentials import asks_for, is_let_in
 from ingest.collectors.remote_write.decode.body import TOO_LARGE, Message, ReadRequest, RequestReader
 from ingest.collectors.remote_write.decode.body import warm_up as warm_up_decode
 from ingest.collectors.remote_write.negotiation import message_of
-from ingest.collectors.remote_write.server_tls import follow, server_context
+from ingest.collectors.server_tls import follow, server_context
 
 log = structlog.get_logger("ingest")
 _RETRY_AFTER_S = 5

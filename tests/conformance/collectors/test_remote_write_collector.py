@@ -13,9 +13,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from common.errors import ConfigError
+from ingest.collectors import server_tls
 from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.receiver_config import ServerTlsConfig
-from ingest.collectors.remote_write import server_tls
 from ingest.collectors.remote_write.collector import RemoteWriteCollector
 from ingest.collectors.remote_write.config import Config
 from ingest.collectors.remote_write.decode.body import Message

@@ -42,10 +42,10 @@ RAS = {"targets": [{"device": "node1", "addresses": ["node1"]}]}
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
-    "gnmi_dialout_receivers": Example([DIALOUT], ["dialout/127.0.0.1:0"], {"numba", "grpc"}),
-    "cisco_mdt_receivers": Example([DIALOUT], ["mdt/127.0.0.1:0"], {"numba", "grpc"}),
+    "gnmi_dialout_receivers": Example([DIALOUT], ["dialout/127.0.0.1:0"], {"numba", "isal", "hpack"}),
+    "cisco_mdt_receivers": Example([DIALOUT], ["mdt/127.0.0.1:0"], {"numba", "isal", "hpack"}),
     "snmp_configs": Example([SNMP], ["room/a"], set()),
-    "otlp_receivers": Example([OTLP], ["otlp/127.0.0.1:0"], {"numba", "grpc"}),
+    "otlp_receivers": Example([OTLP], ["otlp/127.0.0.1:0"], {"numba", "isal", "hpack"}),
     "job_sources": Example(SLURM, ["slurm", "test"], {"aiohttp"}),
     "node_sources": Example([{"command": ["scontrol"]}], ["slurm-nodes"], {"aiohttp"}),
     "kubernetes_sources": Example([{"url": "http://a:8080/metrics"}], ["kubernetes"], {"isal"}),

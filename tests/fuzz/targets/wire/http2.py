@@ -4,7 +4,8 @@ from hpack import Encoder
 
 from ingest.transport import http2_frames as frames
 from ingest.transport.grpc_messages import CallEnded
-from ingest.transport.http2_frames import STREAM_ID, FrameReader, frame
+from ingest.transport.http2_frames import STREAM_ID, frame
+from ingest.transport.http2_response import ResponseReader
 
 _MESSAGE = b"\0\0\0\0\5hello"
 _SETTINGS = frame(frames.SETTINGS, 0, 0, b"\0\3\0\0\0\x64")
@@ -27,7 +28,7 @@ def target(data: bytes) -> None:
 
 
 def _read(parts: list[bytes]) -> tuple[list[bytes], str]:
-    reader = FrameReader(1 << 20, 10_000)
+    reader = ResponseReader(1 << 20, 10_000)
     end = ""
     try:
         for part in parts:

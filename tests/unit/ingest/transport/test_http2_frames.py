@@ -7,7 +7,8 @@ from hpack import Encoder
 
 from ingest.transport import http2_frames as frames
 from ingest.transport.grpc_messages import CallEnded, ended_with_status
-from ingest.transport.http2_frames import STREAM_ID, FrameReader, frame
+from ingest.transport.http2_frames import STREAM_ID, frame
+from ingest.transport.http2_response import ResponseReader
 from telemetry.samples import DownReason
 
 WINDOW = 1000
@@ -15,8 +16,8 @@ SETTINGS = frame(frames.SETTINGS, 0, 0, b"")
 SETTINGS_ACK = frame(frames.SETTINGS, frames.ACK, 0, b"")
 
 
-def reader(message_bytes_max: int = 10_000, window: int = WINDOW) -> FrameReader:
-    return FrameReader(window, message_bytes_max)
+def reader(message_bytes_max: int = 10_000, window: int = WINDOW) -> ResponseReader:
+    return ResponseReader(window, message_bytes_max)
 
 
 def grpc(message: bytes) -> bytes:
