@@ -27,6 +27,7 @@ from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.servers.certificates import Certificates
 from tests.servers.dialling import dial
+from tests.waiting import until
 
 RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
 
@@ -171,7 +172,7 @@ async def test_a_flood_is_cut_to_the_quota_and_counted() -> None:
     async with receiving(limits=limits) as here, here.dialled() as call:
         for n in range(200):
             await call.write(response(("in-octets", n)).SerializeToString())
-        await here.emitted.until(lambda: here.ledger.samples_in == 200)
+        await until(lambda: here.ledger.samples_in == 200)
         assert here.ledger.drops[DropReason.QUOTA] > 100
 
 
