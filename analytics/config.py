@@ -17,6 +17,13 @@ _SCORED = {
     "rdma_ack_timeouts_total": 1.0,
     "gpu_pcie_replays_total": 1.0,
     "gpu_nvlink_errors_total": 1.0,
+    # What the correlation takes for an effect (telemetry/kinds/effects.yaml) when it rises. Why no others, with what
+    # was measured: docs/evaluation/scoring.md
+    "nic_pfc_pause_seconds_total": 0.1,
+    "fabric_port_errors_total": 1.0,
+    "ib_port_receive_errors_total": 1.0,
+    "gpu_temperature_celsius": 70.0,
+    "fabric_transceiver_temperature_celsius": 60.0,
 }
 
 

@@ -64,6 +64,7 @@ TARGETS = (
     Target(r"scoring: .* River HalfSpaceTrees.*", "≥ 3,000,000, 100×", lambda row: _fast_scoring(row, 100)),
     Target(r"scoring: 100,000 series, all .* Python", "≥ 3,000,000, 50×", lambda row: _fast_scoring(row, 50)),
     Target(r"scoring: (one long|fabricscope detect, one) series.*", "≥ 200,000", lambda row: row["value"] >= 200_000),
+    Target(r"scoring: start of .*", "≤ 1", lambda row: row["value"] <= 1),
     Target(r"scoring: state of a series", "≤ 2,048", lambda row: row["value"] <= 2048),
     Target(r"scoring: (snapshot|restore) of .*", "≤ 10", lambda row: row["value"] <= 10),
     Target(r"correlation: 1,000 .*", "≤ 50 ms", lambda row: row["value"] <= 50),

@@ -6,6 +6,8 @@ at once takes no less in all, and makes the step longer in which it happens: at 
 """
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 YOUNG_OBJECTS = 5_000  # some hundred kilobytes: a millisecond
 YOUNG_COLLECTIONS, MIDDLE_COLLECTIONS = 200, 50  # until the next older generation is looked at
@@ -14,3 +16,14 @@ YOUNG_COLLECTIONS, MIDDLE_COLLECTIONS = 200, 50  # until the next older generati
 def collect_less_often() -> None:
     """For the whole process. What is in no cycle is freed at once, as ever."""
     gc.set_threshold(YOUNG_OBJECTS, YOUNG_COLLECTIONS, MIDDLE_COLLECTIONS)
+
+
+@contextmanager
+def all_kept() -> Iterator[None]:
+    """What is made meanwhile stays: modules, say. No garbage is looked for, then or later, among it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

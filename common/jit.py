@@ -6,8 +6,6 @@ other files of the folder are compiled into it, so here a change of any of them 
 """
 
 import hashlib
-import importlib
-import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -35,17 +33,6 @@ def compiled_unchecked(function: F) -> F:
 def inlined(function: F) -> F:
     """The same as ``compiled``, but made part of each function that calls it."""
     return cast(F, njit(cache=True, nogil=True, inline="always")(function))
-
-
-def load_alone() -> None:
-    """For a command that ends soon: numba without scipy's linear algebra and without cffi. Looking for them takes an
-    eighth of such a command's time; what needs them cannot be compiled then, and nothing here does.
-    """
-    for optional, part in (("scipy.linalg", "numba.np.arraymath"), ("cffi", "numba.core.typing.cffi_utils")):
-        if optional not in sys.modules:
-            sys.modules[optional] = None  # type: ignore[assignment]  # so that importing it fails
-            importlib.import_module(part)
-            del sys.modules[optional]
 
 
 @lru_cache

@@ -11,7 +11,7 @@ from polars.io.plugins import register_io_source
 
 from analytics.offline.columns import RESULTS, Choice, distinct, listed
 from analytics.offline.episodes import Episodes
-from analytics.offline.rows import contributing, row_score
+from analytics.offline.rows import RowScores, contributing
 from analytics.offline.score import ScoredRows, TableScorer, rounded, score_columns
 from analytics.offline.tables import open_table
 from analytics.offline.times import SAMPLE_ROWS
@@ -69,7 +69,7 @@ class ScoredFiles:
         with open_table(path, self._rows_first) as table:
             scorer = TableScorer(table, self._choice)
             self._note_choices(scorer)
-            alerts, of_rows = 0, Episodes() if self._choice.wide else None
+            alerts, of_rows = 0, WideRows() if self._choice.wide else None
             for part in scorer.scored():
                 alerts += int(np.logical_or.reduce([scores.alert for scores in part.scores.values()]).sum())
                 if table.share is not None:
@@ -111,7 +111,7 @@ class ScoredFiles:
             self._note(f"{name}: {late:,} of them {what} before, and were not learned from{advice}")
 
 
-def _results(part: ScoredRows, of_rows: Episodes | None) -> Iterator[pl.DataFrame]:
+def _results(part: ScoredRows, of_rows: "WideRows | None") -> Iterator[pl.DataFrame]:
     """Of each value column its results: ``score``, or ``cpu_score`` when several are scored.
 
     of_rows: of several, ``ROW_RESULTS`` too. A name that the file has already gets a number: ``score_2``.
@@ -123,19 +123,25 @@ def _results(part: ScoredRows, of_rows: Episodes | None) -> Iterator[pl.DataFram
         results = rounded(score_columns(part.scores[value], part.starts[value], numbers))
         yield results.rename({name: next(names) for name in RESULTS})
     if of_rows is not None and several:
-        row = rounded(_row_columns(part, of_rows))
+        row = rounded(of_rows.columns(part))
         yield row.rename({name: next(names) for name in row.columns})
 
 
-def _row_columns(part: ScoredRows, episodes: Episodes) -> pl.DataFrame:
-    """The columns of ``ROW_RESULTS``."""
-    known = np.array([np.where(np.isnan(part.values[name]), np.nan, each.score) for name, each in part.scores.items()])
-    score = row_score(known)
-    alert = score >= 1.0
-    columns = list(part.values)
-    named = [contributing(known[:, row], columns) if alert[row] else None for row in range(score.size)]
-    flags = {"alert": alert.astype(np.int8), "alert_start": episodes.starts(alert, part.series).astype(np.int8)}
-    return pl.DataFrame({"score": score, **flags, "columns": pl.Series(named, dtype=pl.String)})
+class WideRows:
+    """The columns of ``ROW_RESULTS``, part by part of a file."""
+
+    def __init__(self) -> None:
+        self._scores, self._episodes = RowScores(), Episodes()
+
+    def columns(self, part: ScoredRows) -> pl.DataFrame:
+        scores = [np.where(np.isnan(part.values[name]), np.nan, each.score) for name, each in part.scores.items()]
+        known, names = np.array(scores), list(part.values)
+        score = self._scores.score(known, part.series)
+        alert = score >= 1.0
+        named = [contributing(known[:, row], names) if alert[row] else None for row in range(score.size)]
+        starts = self._episodes.starts(alert, part.series)
+        flags = {"alert": alert.astype(np.int8), "alert_start": starts.astype(np.int8)}
+        return pl.DataFrame({"score": score, **flags, "columns": pl.Series(named, dtype=pl.String)})
 
 
 def _typed(part: ScoredRows, scorer: TableScorer) -> pl.DataFrame:

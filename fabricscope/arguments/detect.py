@@ -34,12 +34,15 @@ def detect(
     The rows come back with score, alert, alert_start, expected, lower, upper and reason; a score of 1 is the alert
     level. Columns are found by their names and contents.
     """
-    from common.garbage import collect_less_often
+    from common.garbage import all_kept, collect_less_often
 
-    collect_less_often()  # before what follows makes a hundred thousand objects that stay
-    from analytics.offline.columns import Choice
-    from fabricscope.commands.detect import score_files
+    with all_kept():  # a quarter of the time of a start is spent looking for garbage otherwise
+        from common.load_alone import load_alone
 
+        load_alone()
+        from analytics.offline.columns import Choice
+        from fabricscope.commands.detect import score_files
+    collect_less_often()
     if wide and value:
         raise typer.BadParameter("--wide scores each numeric column, and --value some: expected one of them")
     choice = Choice(time, tuple(value or ()), chosen_labels(by, one_series), wide, time_format, timezone)

@@ -6,7 +6,6 @@ from pathlib import Path
 from analytics.offline.columns import Choice
 from analytics.offline.writing import PARQUET, ScoredFiles, write, write_csv
 from common.errors import BadInput
-from common.jit import load_alone
 from fabricscope.commands.progress import progress
 
 _SUFFIXES = (*PARQUET, ".csv", ".tsv", ".txt")
@@ -15,7 +14,6 @@ _SUFFIXES = (*PARQUET, ".csv", ".tsv", ".txt")
 def score_files(files: list[str], output: str, choice: Choice) -> bool:
     """Writes the scored rows of ``files`` to a file, a folder, or ('') standard output; whether a row alerts."""
     targets = _targets(files, output)
-    load_alone()
     with progress(shown=bool(output) or not sys.stdout.isatty()) as (print_line, show_share):
         scored = ScoredFiles(choice, print_line, show_share)
         for target, sources in targets.items():
