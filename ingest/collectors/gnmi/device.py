@@ -84,6 +84,11 @@ class DeviceUpdates:
         self._speed_table: SeriesTable | None = None
         self._speed_ports: dict[int, str] = {}
         self._is_speed = np.zeros(0, bool)
+        # Looked up once: that costs more than to count.
+        self._messages_received = metrics.MESSAGES_RECEIVED.labels(job.job_name)
+        self._received_bytes = metrics.RECEIVED_BYTES.labels(job.job_name)
+        self._updates_received = metrics.UPDATES_RECEIVED.labels(job.job_name)
+        self._paths_refused = metrics.PATHS_REFUSED.labels(name)
 
     @property
     def unmapped(self) -> Set[str]:
@@ -163,8 +168,8 @@ class DeviceUpdates:
         is_long: bool,
     ) -> None:
         """The same of what ``decode`` gives, which is called with the time; in a thread when it takes long."""
-        metrics.MESSAGES_RECEIVED.labels(self._job.job_name).inc(messages)
-        metrics.RECEIVED_BYTES.labels(self._job.job_name).inc(size)
+        self._messages_received.inc(messages)
+        self._received_bytes.inc(size)
         now_ns = self._clock()
         decoded = await asyncio.to_thread(decode, now_ns) if is_long else decode(now_ns)
         self._emit_decoded(decoded, began_ns, time.monotonic() - began_s, emit)
@@ -200,10 +205,10 @@ class DeviceUpdates:
 
     def _count(self, decoded: Decoded) -> None:
         job = self._job.job_name
-        metrics.UPDATES_RECEIVED.labels(job).inc(decoded.updates)
+        self._updates_received.inc(decoded.updates)
         if decoded.malformed:
             metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
-        metrics.PATHS_REFUSED.labels(self._name).set(self._decoder.refused)
+        self._paths_refused.set(self._decoder.refused)
         self._ledger.received(decoded.received, self._name)
         for reason, n in decoded.drops.items():
             self._ledger.dropped(reason, n, self._name)

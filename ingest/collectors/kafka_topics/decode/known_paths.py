@@ -32,7 +32,7 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
 from telemetry.gnmi import gnmi_pb2
 
 ROWS = 1 << 16  # a message that needs more is left to the plain reader
-_NUMBER, _TEXT = 0, 1  # of ``ValueKind``
+NUMBER, _TEXT = 0, 1  # of ``ValueKind``
 SOURCE, BEGIN, END, MESSAGES, BYTES = range(5)
 _PART = 5
 
@@ -122,17 +122,25 @@ class KnownPaths:
             self._slots[: len(self)][self._source_of[self._names.index.spans[: len(self), 2]] == source] = UNKNOWN
             self._slots_of[source] = ref(of)
         slots = self._slots[paths]
-        for place in np.flatnonzero(slots == UNKNOWN).tolist():
-            path = int(paths[place])
-            slots[place] = self._slots[path] = of.slot(b"", self._written[path], is_leaf=True)
+        if slots.min() == UNKNOWN:
+            for place in np.flatnonzero(slots == UNKNOWN).tolist():
+                path = int(paths[place])
+                slots[place] = self._slots[path] = of.slot(b"", self._written[path], is_leaf=True)
         return slots
 
 
 @compiled
-def read_value(buf: NDArray[np.uint8], at: int, end: int, row: int, updates: Updates) -> int:
+def read_value(
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    row: int,
+    kinds: NDArray[np.int8],
+    numbers: NDArray[np.float64],
+    texts: NDArray[np.int64],
+) -> int:
     """Writes a value, as ``set_value`` and the decoder take it; returns the offset after it, or PLAIN."""
-    kinds, numbers = updates.kinds, updates.numbers
-    kinds[row] = _NUMBER
+    kinds[row] = NUMBER
     is_negative = at < end and buf[at] == MINUS
     whole, stop = natural(buf, at + is_negative, end)
     if 0 <= stop < end and (buf[stop] == COMMA or buf[stop] == CLOSE):
@@ -142,7 +150,7 @@ def read_value(buf: NDArray[np.uint8], at: int, end: int, row: int, updates: Upd
         stop = text_end(buf, at + 1, end)
         if stop < 0 or not is_plain(buf, at + 1, stop):
             return PLAIN
-        kinds[row], updates.texts[row, 0], updates.texts[row, 1] = _TEXT, at + 1, stop - at - 1
+        kinds[row], texts[row, 0], texts[row, 1] = _TEXT, at + 1, stop - at - 1
         return stop + 1
     for word, bit in ((TRUE, 1.0), (FALSE, 0.0)):
         stop = after(buf, at, end, word)

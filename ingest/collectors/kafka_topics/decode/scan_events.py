@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
-from common.wire.span_table import end_of, find, follow
-from common.wire.spans import differ
+from common.wire.span_table import find, follow
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
+    NUMBER,
     KnownPaths,
     UpdateArrays,
     Updates,
@@ -29,6 +29,7 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
     follows,
     is_plain,
     object_end,
+    stands,
     text_end,
 )
 from telemetry.gnmi import gnmi_pb2
@@ -56,12 +57,8 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
 
 
 @compiled
-def _head(buf: NDArray[np.uint8], at: int, end: int, below: int, heads: HashIndex, names: HashIndex) -> tuple[int, int]:
-    """Tags, and the offset after them; PLAIN when they are not known. below: a path that may be below them."""
-    guess = names.spans[below, 2] if below >= 0 else UNKNOWN
-    stop = end_of(buf, at, end, guess, heads)
-    if stop >= 0:
-        return guess, stop
+def _head(buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex) -> tuple[int, int]:
+    """Tags, and the offset after them; PLAIN when they are not known."""
     stop = after(buf, at, end, _TAGS)
     if stop >= 0:
         stop = object_end(buf, stop, end)
@@ -71,11 +68,8 @@ def _head(buf: NDArray[np.uint8], at: int, end: int, below: int, heads: HashInde
 
 
 @compiled
-def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex) -> tuple[int, int]:
-    """A path below a head, and the offset after it; PLAIN when it is not known. guess: which it may be."""
-    stop = end_of(buf, at, end, guess, names)
-    if stop >= 0 and names.spans[guess, 2] == head:
-        return guess, stop
+def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex) -> tuple[int, int]:
+    """A path below a head, and the offset after it; PLAIN when it is not known."""
     if at >= end or buf[at] != QUOTE:
         return PLAIN, PLAIN
     stop = text_end(buf, at + 1, end)
@@ -101,17 +95,26 @@ def _values(
 
     guess: which path may be the first one.
     """
+    arena, spans, (paths, times_ns, kinds, numbers, texts) = names.arena, names.spans, updates
     last, last_size = at, -1
     while True:
-        if n == updates.paths.size:
+        if n == paths.size:
             return FULL, n
         key = at
-        slot, at = _name(buf, at, end, head, guess, names)
-        if slot < 0 or not follows(buf, key, at - key, last, last_size):
+        if guess >= 0 and spans[guess, 2] == head and stands(buf, at, end, arena, spans[guess, 0], spans[guess, 1]):
+            path = guess
+            at += spans[guess, 1]
+        else:
+            path, at = _name(buf, at, end, head, names)
+        if path < 0 or not follows(buf, key, at - key, last, last_size):
             return PLAIN, n
-        last, last_size, guess = key, at - key, names_after[slot]
-        updates.paths[n], updates.times_ns[n] = slot, time_ns
-        at = read_value(buf, at, end, n, updates)
+        last, last_size, guess = key, at - key, names_after[path]
+        paths[n], times_ns[n] = path, time_ns
+        whole, stop = natural(buf, at, end)
+        if 0 <= stop < end and (buf[stop] == CLOSE or buf[stop] == COMMA):  # as most are: see ``scan_notifications``
+            kinds[n], numbers[n], at = NUMBER, float(whole), stop
+        else:
+            at = read_value(buf, at, end, n, kinds, numbers, texts)
         n += 1
         if at < 0 or at >= end:
             return PLAIN, n
@@ -141,12 +144,13 @@ def _message(
 
     last: that of the message before.
     """
+    arena, spans, paths = heads.arena, heads.spans, updates.paths
     is_list = at < end and buf[at] == _OPEN_LIST
     at += is_list
     used, time_ns, size, before = first, 0, 0, at  # what the event before begins with, which is most often the same
     while True:
         begin = at
-        if size and at + size <= end and not differ(buf[at : at + size], buf[before : before + size]):
+        if size and stands(buf, at, end, buf, before, size):
             at += size
         else:
             time_ns, at = _begin(buf, at, end)
@@ -154,9 +158,13 @@ def _message(
                 return PLAIN, n, used, last
             before, size = begin, at - begin
         guess = names_after[last] if last >= 0 else UNKNOWN
-        head, at = _head(buf, at, end, guess, heads, names)
-        if head < 0:
-            return PLAIN, n, used, last
+        head = names.spans[guess, 2] if guess >= 0 else UNKNOWN
+        if head >= 0 and stands(buf, at, end, arena, spans[head, 0], spans[head, 1]):
+            at += spans[head, 1]
+        else:
+            head, at = _head(buf, at, end, heads)
+            if head < 0:
+                return PLAIN, n, used, last
         row = n
         at, n = _values(buf, at, end, head, guess, names, names_after, time_ns, updates, n)
         if at < 0:
@@ -168,7 +176,7 @@ def _message(
         if used < 0:
             return FULL, n, used, last
         for each in range(row, n):
-            last = follow(last, updates.paths[each], names_after)
+            last = follow(last, paths[each], names_after)
         if not is_list:
             return at, n, used, last
         if at >= end or buf[at] != COMMA:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
-from common.wire.span_table import end_of, find, follow
+from common.wire.span_table import find, follow
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
+    NUMBER,
     KnownPaths,
     UpdateArrays,
     Updates,
@@ -19,7 +20,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     allocate_parts,
     read_value,
 )
-from ingest.collectors.kafka_topics.decode.text_pieces import COMMA, after, is_plain, text_end
+from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, stands, text_end
 from telemetry.gnmi import gnmi_pb2
 
 _SOURCE, _SYSTEM = np.frombuffer(b'{"source":"', np.uint8), np.frombuffer(b',"system-name":"', np.uint8)
@@ -29,7 +30,6 @@ _PREFIX, _TARGET = np.frombuffer(b',"prefix":"', np.uint8), np.frombuffer(b',"ta
 _UPDATES, _END = np.frombuffer(b',"updates":[', np.uint8), np.frombuffer(b"]}", np.uint8)
 PATH, VALUES, COLON = b'{"Path":"', b'","values":{"', b'":'  # what stands around texts before the value of a path
 _PATH, _VALUES, _COLON = (np.frombuffer(each, np.uint8) for each in (PATH, VALUES, COLON))
-_UPDATE_END = np.frombuffer(b"}}", np.uint8)
 
 
 @compiled
@@ -68,11 +68,8 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tup
 
 
 @compiled
-def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex) -> tuple[int, int]:
-    """A path below a head, and the offset of its value; PLAIN when it is not known. guess: which it may be."""
-    stop = end_of(buf, at, end, guess, names)
-    if stop >= 0 and names.spans[guess, 2] == head:
-        return guess, stop
+def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex) -> tuple[int, int]:
+    """A path below a head, and the offset of its value; PLAIN when it is not known."""
     stop = after(buf, at, end, _PATH)
     if stop >= 0:
         stop = text_end(buf, stop, end)
@@ -102,18 +99,28 @@ def _updates(
 
     guess: which path may be the first one.
     """
+    arena, spans, (paths, times_ns, kinds, numbers, texts) = names.arena, names.spans, updates
     while True:
-        if n == updates.paths.size:
+        if n == paths.size:
             return FULL, n
-        path, at = _name(buf, at, end, head, guess, names)
-        if path < 0:
+        if guess >= 0 and spans[guess, 2] == head and stands(buf, at, end, arena, spans[guess, 0], spans[guess, 1]):
+            path = guess
+            at += spans[guess, 1]
+        else:
+            path, at = _name(buf, at, end, head, names)
+            if path < 0:
+                return PLAIN, n
+        paths[n], times_ns[n], guess = path, time_ns, names_after[path]
+        whole, stop = natural(buf, at, end)
+        if 0 <= stop < end and buf[stop] == CLOSE:  # as most are; to call ``read_value`` for it costs as much again
+            kinds[n], numbers[n], at = NUMBER, float(whole), stop
+        else:
+            at = read_value(buf, at, end, n, kinds, numbers, texts)
+        if at < 0 or at + 2 >= end or buf[at] != CLOSE or buf[at + 1] != CLOSE:
             return PLAIN, n
-        updates.paths[n], updates.times_ns[n], guess = path, time_ns, names_after[path]
-        at = read_value(buf, at, end, n, updates)
-        if at >= 0:
-            at = after(buf, at, end, _UPDATE_END)
         n += 1
-        if at < 0 or at >= end or buf[at] != COMMA:
+        at += 2
+        if buf[at] != COMMA:
             return at, n
         at += 1
 
