@@ -17,7 +17,7 @@ from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config, Format
-from ingest.collectors.kafka_topics.decode import known_paths, scan_events, scan_notifications
+from ingest.collectors.kafka_topics.decode import scan_events, scan_notifications
 from ingest.collectors.kafka_topics.decode.gnmic_event import EventReader
 from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
 from ingest.collectors.kafka_topics.decode.gnmic_proto import ProtoJsonReader, ProtoReader, ProtoTextReader
@@ -78,7 +78,6 @@ class GnmicDevices:
     def warm_up(self) -> None:
         """Compiles what decodes, or loads it."""
         warm_up()
-        known_paths.warm_up()
         match self._config.format:
             case Format.GNMIC_EVENT:
                 scan_events.warm_up()

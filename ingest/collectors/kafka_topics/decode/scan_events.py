@@ -10,6 +10,7 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
+from ingest.collectors.kafka_topics.decode import known_paths
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
     NUMBER,
@@ -217,7 +218,8 @@ def scan_events(
 
 
 def warm_up() -> None:
-    """Compiles the scan, or loads it from the disk cache."""
+    """Compiles the scan and what groups its updates, or loads both from the disk cache."""
+    known_paths.warm_up()
     known, buf, ends = KnownPaths(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
     known.add(b"a", 0, b"b", gnmi_pb2.Path(), 0)
     _, heads, names = known.tables
