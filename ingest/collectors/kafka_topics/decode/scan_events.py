@@ -10,6 +10,7 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
+from common.wire.spans import stands
 from ingest.collectors.kafka_topics.decode import known_paths
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
@@ -30,7 +31,6 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
     follows,
     is_plain,
     object_end,
-    stands,
     text_end,
 )
 from telemetry.gnmi import gnmi_pb2

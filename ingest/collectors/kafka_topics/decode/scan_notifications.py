@@ -10,6 +10,7 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
+from common.wire.spans import stands
 from ingest.collectors.kafka_topics.decode import known_paths
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
@@ -21,7 +22,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     allocate_parts,
     read_value,
 )
-from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, stands, text_end
+from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, text_end
 from telemetry.gnmi import gnmi_pb2
 
 _SOURCE, _SYSTEM = np.frombuffer(b'{"source":"', np.uint8), np.frombuffer(b',"system-name":"', np.uint8)

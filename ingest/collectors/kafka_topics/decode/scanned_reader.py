@@ -52,6 +52,6 @@ class ScannedReader(ABC):
         place = np.full(len(known.sources), UNKNOWN, np.int64)
         count = by_source(self._parts, parts, (*self._updates,), place, found, (*grouped,))
         for source, begin, end, messages, size in found[:count].tolist():
-            paths, times_ns, kinds, numbers, texts = (column[begin:end] for column in grouped)
-            updates = KnownUpdates(known, data, paths, kinds, numbers, times_ns, texts, messages, size)
-            into.add(known.sources[source], updates)
+            of = slice(begin, end)
+            columns = grouped.paths[of], grouped.kinds[of], grouped.numbers[of], grouped.times_ns[of], grouped.texts[of]
+            into.add(known.sources[source], KnownUpdates(known, data, *columns, messages, size))

@@ -23,20 +23,6 @@ def after(buf: NDArray[np.uint8], at: int, end: int, text: NDArray[np.uint8]) ->
 
 
 @compiled
-def stands(buf: NDArray[np.uint8], at: int, end: int, arena: NDArray[np.uint8], begin: int, size: int) -> bool:
-    """Whether ``size`` bytes of the arena stand at ``at``.
-
-    Without slices and named tuples, whose arrays are counted each time: where most bytes go, that costs half of it.
-    """
-    if at + size > end:
-        return False
-    one, other, bits = np.uint64(at), np.uint64(begin), np.uint8(0)  # an unsigned index is never negative
-    for i in range(np.uint64(size)):
-        bits |= buf[one + i] ^ arena[other + i]
-    return bool(bits == 0)
-
-
-@compiled
 def text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the quote behind a text is that begins at ``at``."""
     while at < end and buf[at] != QUOTE:

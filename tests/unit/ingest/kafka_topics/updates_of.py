@@ -9,6 +9,7 @@ from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
 from ingest.collectors.gnmi.decode.scan import ValueKind
 from ingest.collectors.gnmi.decode.slots import PathSlots
+from ingest.collectors.kafka_topics.decode.responses import Responses
 from telemetry.gnmi import gnmi_pb2
 
 Update = tuple[int, bytes, int, object]
@@ -28,6 +29,15 @@ class _Paths(PathSlots):
         if path not in self.written:
             self.written.append(path)
         return self.written.index(path)
+
+
+def responses_of(into: Responses, *sources: str) -> list[bytes]:
+    """The messages of these sources, none of which is in columns: what plain readers add."""
+    found: list[bytes] = []
+    for part in (part for source in sources for part in into.by_source[source]):
+        assert not isinstance(part, KnownUpdates)
+        found.append(part)
+    return found
 
 
 def updates_of(parts: Sequence[bytes | KnownUpdates]) -> list[Update]:
