@@ -18,7 +18,8 @@ $(READY): requirements-dev.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@echo "compiling, half a minute"
+	@echo "compiling, a minute"
+	@$(BIN)/python -m ingest.warm_up
 	@$(BIN)/python -m analytics.warm_up
 	@$(BIN)/python -m simulator.warm_up
 	touch $@
@@ -34,6 +35,11 @@ peers: $(PEERS)
 # Prometheus 3, which benchmarks write to and are written to by; five minutes.
 build/bin/prometheus3: benchmarks/peers/prometheus3/go.sum benchmarks/peers/prometheus3/build.sh
 	bash benchmarks/peers/prometheus3/build.sh
+	touch $@
+
+# Telegraf, beside which benchmarks read its topics; some minutes.
+build/bin/telegraf: benchmarks/peers/telegraf/build.sh
+	bash benchmarks/peers/telegraf/build.sh
 	touch $@
 
 run: $(READY)
@@ -62,7 +68,7 @@ soak: $(PEERS) $(READY)
 tour: $(PEERS) $(READY)
 	$(BIN)/python -m tests.acceptance.tour
 
-bench: $(PEERS) $(READY) build/bin/prometheus3
+bench: $(PEERS) $(READY) build/bin/prometheus3 build/bin/telegraf
 	$(BIN)/python -m benchmarks
 
 eval: $(READY)

@@ -26,6 +26,7 @@ NAMES = (
     "cisco_mdt",
     "otlp",
     "kafka_topics",
+    "kafka_topics_peers",
     "analytics",
     "correlation",
     "scoring",

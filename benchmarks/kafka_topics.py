@@ -34,10 +34,10 @@ from tests.unit.export.prompb import WriteRequest
 from tests.unit.ingest.kafka_topics.as_gnmic import as_json, as_proto, events
 
 _ROUND_S = 2.0
-_NOW_NS = 1_780_000_000 * NS_PER_S
+NOW_NS = 1_780_000_000 * NS_PER_S
 _HOSTS, _DEVICES, _MESSAGES = 50, 16, 20  # of Telegraf; of gnmic, and messages of each
 _UPDATES = 24  # of a message of gnmic
-_RULES = [{"job": "infiniband", "source": "telegraf"}, {"source": "dcgm"}]
+RULES = [{"job": "infiniband", "source": "telegraf"}, {"source": "dcgm"}]
 
 Read = Callable[[Sequence[bytes]], int]
 """Reads the messages of a round, and returns how many samples they have."""
@@ -45,7 +45,7 @@ Read = Callable[[Sequence[bytes]], int]
 
 def run() -> list[Row]:
     rows = []
-    for form, written, plain in _FORMATS:
+    for form, written, plain in FORMATS:
         samples = plain()(written(0))
         ours, theirs = (_best_per_s(read, written, samples) for read in (_own(form, samples), plain()))
         rows.append(row(f"kafka_topics_{form}", ours, "samples/CPU-s", theirs))
@@ -69,10 +69,10 @@ def _best_per_s(read: Read, written: Callable[[int], Sequence[bytes]], samples: 
 
 def _own(form: Format, samples: int) -> Read:
     """As the collector takes a poll. samples: of a round, each of which the catalogue knows."""
-    settings: dict[str, object] = {"rules": _RULES} if form.is_of_telegraf else {"source": "arista"}
+    settings: dict[str, object] = {"rules": RULES} if form.is_of_telegraf else {"source": "arista"}
     config = Config.model_validate({"topics": ["t"], "format": form, **settings})
     ledger, number = Ledger(0), 0
-    context = CollectorContext(ledger, lambda: _NOW_NS + number * NS_PER_S, ThreadPoolExecutor(1))
+    context = CollectorContext(ledger, lambda: NOW_NS + number * NS_PER_S, ThreadPoolExecutor(1))
     content: Content = (
         TelegrafSeries(config, context) if form.is_of_telegraf else GnmicDevices(config, context, LinkTable())
     )
@@ -101,7 +101,7 @@ def _own(form: Format, samples: int) -> Read:
 
 def _of_hosts(messages: Sequence[bytes], at: re.Pattern[bytes], scale: int, number: int) -> Sequence[bytes]:
     """The messages of one gathering, of many hosts, as of a time. at: what is before a time, and the time."""
-    stamp = b"%d" % ((_NOW_NS + number * NS_PER_S) // scale)
+    stamp = b"%d" % ((NOW_NS + number * NS_PER_S) // scale)
     found = []
     for host in range(_HOSTS):
         name = b"node%d" % host
@@ -125,7 +125,7 @@ def _remote_writes(number: int) -> Sequence[bytes]:
                     if label.name in ("host", "Hostname"):
                         label.value = f"node{host}"
                 for sample in series.samples:
-                    sample.timestamp = _NOW_NS // 10**6 + 1000 * number
+                    sample.timestamp = NOW_NS // 10**6 + 1000 * number
             found.append(bytes(cramjam.snappy.compress_raw(body.SerializeToString())))
     return found
 
@@ -205,7 +205,7 @@ def _of_devices(written: Callable[[gnmi_pb2.SubscribeResponse, str], bytes], num
     found = []
     for n, message in enumerate(_SENT):
         response = gnmi_pb2.SubscribeResponse.FromString(message)
-        response.update.timestamp = _NOW_NS + number * NS_PER_S + n
+        response.update.timestamp = NOW_NS + number * NS_PER_S + n
         for update in response.update.update:
             update.val.uint_val += number * 1000
         found += [written(response, f"leaf{device}:57400") for device in range(_DEVICES)]
@@ -277,7 +277,7 @@ def _formats() -> Iterator[tuple[Format, Callable[[int], Sequence[bytes]], Calla
     yield Format.GNMIC_PROTO, partial(_of_devices, as_proto), _plain_proto
 
 
-_FORMATS = tuple(_formats())
+FORMATS = tuple(_formats())
 
 if __name__ == "__main__":
     print_rows(run())

@@ -4,7 +4,6 @@ Needs ``build/bin/prometheus3``, which ``make bench`` builds.
 """
 
 import asyncio
-import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.loads.child import ServerProcess
+from benchmarks.loads.child import ServerProcess, cpu_s
 from benchmarks.remote_write import RECEIVED_SERIES, request_body
 from benchmarks.rows import Row, print_rows, row
 from bus.config import EmbeddedConfig
@@ -148,9 +147,9 @@ def _rate(url: str, pid: int) -> float:
     begin_ns = time.time_ns() - REQUESTS * NS_PER_S
     bodies = [request_body(Message.SECOND, number, begin_ns + number * NS_PER_S) for number in range(REQUESTS)]
     asyncio.run(_post(url, bodies[:1]))
-    before_s = _cpu_s(pid)
+    before_s = cpu_s(pid)
     asyncio.run(_post(url, bodies[1:]))
-    return RECEIVED_SERIES * (REQUESTS - 1) / (_cpu_s(pid) - before_s)
+    return RECEIVED_SERIES * (REQUESTS - 1) / (cpu_s(pid) - before_s)
 
 
 async def _post(url: str, bodies: Sequence[bytes]) -> None:
@@ -159,11 +158,6 @@ async def _post(url: str, bodies: Sequence[bytes]) -> None:
         for body in bodies:
             async with session.post(url, data=body, headers=_SECOND) as answer:
                 assert answer.status == 204, await answer.text()
-
-
-def _cpu_s(pid: int) -> float:
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

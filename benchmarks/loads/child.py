@@ -1,7 +1,9 @@
 """A server in a process of its own, so that its CPU time is not that of the client."""
 
 import multiprocessing
+import os
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,3 +32,9 @@ class ServerProcess:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._process.kill()
         self._process.join()
+
+
+def cpu_s(pid: int) -> float:
+    """CPU-seconds that a process has used so far, user and system."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashedBytes, HashIndex
 from common.wire.protobuf import signed
-from common.wire.spans import FNV, differ, hash_of
+from common.wire.spans import FNV, hash_of, stands
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 
@@ -32,10 +32,9 @@ def find(buf: NDArray[np.uint8], at: int, size: int, parent: int, index: HashInd
     half = signed(key >> np.uint64(1))
     while table[place] >= 0:
         slot = table[place]
-        if spans[slot, 3] == half and spans[slot, 1] == size and spans[slot, 2] == parent:
-            known = spans[slot, 0]
-            if not differ(arena[known : known + size], buf[at : at + size]):
-                return int(slot)
+        is_like = spans[slot, 3] == half and spans[slot, 1] == size and spans[slot, 2] == parent
+        if is_like and stands(buf, at, at + size, arena, spans[slot, 0], size):
+            return int(slot)
         place = (place + np.uint64(1)) & mask
     return -1
 
@@ -45,10 +44,8 @@ def end_of(buf: NDArray[np.uint8], at: int, end: int, slot: int, index: HashInde
     """The offset after the bytes of a slot, where they stand at ``at``; UNKNOWN where they do not, or for no slot."""
     if slot < 0:
         return -1
-    known, size = index.spans[slot, 0], index.spans[slot, 1]
-    if at + size > end or differ(index.arena[known : known + size], buf[at : at + size]):
-        return -1
-    return int(at + size)
+    size = index.spans[slot, 1]
+    return int(at + size) if stands(buf, at, end, index.arena, index.spans[slot, 0], size) else -1
 
 
 @compiled

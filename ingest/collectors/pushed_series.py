@@ -283,3 +283,6 @@ def warm_up() -> None:
     series = PushedSeries("", (), 0, series_max=1, targets_max=1)
     series.admit(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
     series.admit_known(np.frombuffer(b"", np.uint8), PushedLayout.of(b"", np.zeros((4, 0), np.int64)), 0)
+    none, counts = np.zeros(0, np.int64), np.zeros((2, 0), np.int64)
+    pushed_values.count_by_target(none, counts, none, none)
+    pushed_values.sort_by_target(none, none, np.zeros(0), counts, none, counts, np.zeros(0, np.uint32), np.zeros(0))

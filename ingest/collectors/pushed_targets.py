@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ingest.collectors import pushed_values
 from ingest.collectors.columns import room
 from ingest.collectors.exposition.decode.mapping import Entry
 from ingest.collectors.pushed_shares import PushedShares
@@ -71,6 +72,7 @@ class PushedTargets:
         self.shares = PushedShares(2 * targets_max)
         self.places: NDArray[np.int64] = np.zeros((2, 64), np.int64)
         self.last_ns: NDArray[np.int64] = np.full(64, _NEVER, np.int64)
+        self._counts: NDArray[np.int64] = np.zeros(64, np.int64)  # by number of a target, zeros between calls
 
     def __len__(self) -> int:
         return len(self._targets)
@@ -141,12 +143,16 @@ class PushedTargets:
         """Samples of any targets. The batches hold no part of longer columns."""
         if not rows.size:
             return []
-        order = np.argsort(self.places[0, rows], kind="stable")
-        rows, times_ns, values = rows[order], times_ns[order], values[order]
-        numbers, local = self.places[0, rows], self.places[1, rows].astype(np.uint32)
-        ends = [*(np.flatnonzero(numbers[1:] != numbers[:-1]) + 1).tolist(), rows.size]
+        self._counts, found = room(self._counts, len(self._numbers)), np.empty(rows.size, np.int64)
+        numbers = np.sort(found[: pushed_values.count_by_target(rows, self.places, self._counts, found)])
+        ends = np.cumsum(self._counts[numbers])
+        self._counts[numbers] = ends - self._counts[numbers]
+        whole, local, ordered = np.empty((2, rows.size), np.int64), np.empty(rows.size, np.uint32), np.empty(rows.size)
+        pushed_values.sort_by_target(rows, times_ns, values, self.places, self._counts, whole, local, ordered)
+        self._counts[numbers] = 0
+        (rows, times_ns), values = whole, ordered
         batches, begin = [], 0
-        for end in ends:
+        for end in ends.tolist():
             target = self._target_of[int(rows[begin])]
             shares = self.shares.of(target.name)
             for first in range(begin, end, BATCH_ROWS):

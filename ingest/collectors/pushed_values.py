@@ -145,6 +145,45 @@ def admit(
 
 
 @compiled
+def count_by_target(
+    rows: NDArray[np.int64], places: NDArray[np.int64], counts: NDArray[np.int64], found: NDArray[np.int64]
+) -> int:
+    """Counts the samples of each target in ``counts``, by its number; returns how many there are in ``found``."""
+    targets = 0
+    for i in range(rows.size):
+        number = places[NUMBER, rows[i]]
+        if counts[number] == 0:
+            found[targets] = number
+            targets += 1
+        counts[number] += 1
+    return targets
+
+
+@compiled
+def sort_by_target(
+    rows: NDArray[np.int64],
+    times_ns: NDArray[np.int64],
+    values: NDArray[np.float64],
+    places: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    sorted_whole: NDArray[np.int64],
+    sorted_series: NDArray[np.uint32],
+    sorted_values: NDArray[np.float64],
+) -> None:
+    """Writes samples one target after the other, those of each in their order.
+
+    starts: by number of the target, where its next sample goes. sorted_whole: int64[2, n], row and time.
+    """
+    for i in range(rows.size):
+        row = rows[i]
+        number = places[NUMBER, row]
+        at = starts[number]
+        sorted_whole[0, at], sorted_whole[1, at] = row, times_ns[i]
+        sorted_series[at], sorted_values[at] = places[LOCAL, row], values[i]
+        starts[number] = at + 1
+
+
+@compiled
 def admit_known(
     data: NDArray[np.uint8],
     layout: NDArray[np.uint8],

@@ -4,9 +4,7 @@
 
 Building Telegraf takes minutes, so its messages are kept instead of made by each run of the tests:
 
-    GOBIN=$PWD/build/bin go install -tags "custom,inputs.prometheus,inputs.file,outputs.kafka,outputs.file,\
-parsers.influx,parsers.prometheus,serializers.influx,serializers.json,serializers.prometheusremotewrite" \
-github.com/influxdata/telegraf/cmd/telegraf@v1.37.2
+    bash benchmarks/peers/telegraf/build.sh
 """
 
 import asyncio

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -20,7 +21,7 @@ from ingest.transport.grpc_messages import CallEnded
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, parse_series_key
 
-_THREAD_BYTES = 64 * 1024  # decoding more than this would block the event loop for milliseconds
+THREAD_BYTES = 64 * 1024  # decoding more than this would block the event loop for milliseconds
 _BATCH_ROWS = 100_000  # about 1 MB on the bus, whose messages hold 4
 _SPEED = "fabric_port_speed_bits_per_second{"
 
@@ -83,6 +84,11 @@ class DeviceUpdates:
         self._speed_table: SeriesTable | None = None
         self._speed_ports: dict[int, str] = {}
         self._is_speed = np.zeros(0, bool)
+        # Looked up once: that costs more than to count.
+        self._messages_received = metrics.MESSAGES_RECEIVED.labels(job.job_name)
+        self._received_bytes = metrics.RECEIVED_BYTES.labels(job.job_name)
+        self._updates_received = metrics.UPDATES_RECEIVED.labels(job.job_name)
+        self._paths_refused = metrics.PATHS_REFUSED.labels(name)
 
     @property
     def unmapped(self) -> Set[str]:
@@ -147,13 +153,25 @@ class DeviceUpdates:
 
         size: their bytes. began_ns, began_s: when the first of them came, as the clock and as ``time.monotonic`` say.
         """
-        metrics.MESSAGES_RECEIVED.labels(self._job.job_name).inc(len(messages))
-        metrics.RECEIVED_BYTES.labels(self._job.job_name).inc(size)
+        decode = partial(self._decoder.decode, messages)
+        await self.take_by(decode, len(messages), size, began_ns, began_s, emit, is_long=size > THREAD_BYTES)
+
+    async def take_by(
+        self,
+        decode: Callable[[int], Decoded],
+        messages: int,
+        size: int,
+        began_ns: int,
+        began_s: float,
+        emit: Emit,
+        *,
+        is_long: bool,
+    ) -> None:
+        """The same of what ``decode`` gives, which is called with the time; in a thread when it takes long."""
+        self._messages_received.inc(messages)
+        self._received_bytes.inc(size)
         now_ns = self._clock()
-        if size > _THREAD_BYTES:
-            decoded = await asyncio.to_thread(self._decoder.decode, messages, now_ns)
-        else:
-            decoded = self._decoder.decode(messages, now_ns)
+        decoded = await asyncio.to_thread(decode, now_ns) if is_long else decode(now_ns)
         self._emit_decoded(decoded, began_ns, time.monotonic() - began_s, emit)
 
     def down_batch(self, reason: DownReason) -> SampleBatch:
@@ -187,10 +205,10 @@ class DeviceUpdates:
 
     def _count(self, decoded: Decoded) -> None:
         job = self._job.job_name
-        metrics.UPDATES_RECEIVED.labels(job).inc(decoded.updates)
+        self._updates_received.inc(decoded.updates)
         if decoded.malformed:
             metrics.MESSAGES_DROPPED.labels(job, "malformed").inc(decoded.malformed)
-        metrics.PATHS_REFUSED.labels(self._name).set(self._decoder.refused)
+        self._paths_refused.set(self._decoder.refused)
         self._ledger.received(decoded.received, self._name)
         for reason, n in decoded.drops.items():
             self._ledger.dropped(reason, n, self._name)

@@ -1,15 +1,18 @@
 """What gnmic collected, by device: its messages as those of devices that we ask ourselves."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from common.threads import OneThread
 from common.units import NS_PER_S, to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.gnmi.config import LimitsConfig
+from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
-from ingest.collectors.gnmi.device import DeviceUpdates
+from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
+from ingest.collectors.gnmi.device import THREAD_BYTES, DeviceUpdates
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.kafka_topics import metrics
@@ -23,6 +26,7 @@ from ingest.collectors.unmapped_settings import kept_max
 from telemetry.samples import DownReason
 
 _FORGET_NS = 3600 * NS_PER_S
+_THREAD_UPDATES = 4_000  # known ones, which take as long as the bytes that are decoded in a thread
 _UNLIMITED = 1e15  # the topic keeps what waits, so nobody takes the place of others
 _TOO_MANY = "too_many_devices"
 READERS: dict[Format, Callable[[], Reader]] = {
@@ -48,6 +52,7 @@ class _Job:
 class _Device:
     """heard_ns: when it had messages last; said_ns: or was said to be silent."""
 
+    decoder: Decoder
     updates: DeviceUpdates
     heard_ns: int = 0
     said_ns: int = 0
@@ -91,10 +96,10 @@ class GnmicDevices:
         for source, of_source in found.by_source.items():
             device = self._device(source)
             if device is None:
-                found.dropped[_TOO_MANY] += len(of_source)
+                found.dropped[_TOO_MANY] += _messages(of_source)
                 continue
             device.heard_ns = began_ns
-            await device.updates.take(of_source, sum(map(len, of_source)), began_ns, began_s, emit)
+            await _take(device, of_source, began_ns, began_s, emit)
         for reason, count in found.dropped.items():
             metrics.PARTS_DROPPED.labels(self._config.job_name, reason).inc(count)
 
@@ -125,8 +130,43 @@ class GnmicDevices:
             target, context = f"{self._config.job_name}/{name}", self._context
             decoder = Decoder(target, name, self._naming, self._config.limits.series_max)
             updates = DeviceUpdates(self._job, target, name, decoder, context.ledger, self._links, context.clock)
-            device = self._devices[name] = _Device(updates)
+            device = self._devices[name] = _Device(decoder, updates)
         return device
+
+
+async def _take(
+    device: _Device, parts: Sequence[bytes | KnownUpdates], began_ns: int, began_s: float, emit: Emit
+) -> None:
+    """Decodes and emits what some messages hold of a device."""
+    updates = sum(len(part) for part in parts if isinstance(part, KnownUpdates))
+    size = sum(map(len, parts)) - updates
+    is_long = size > THREAD_BYTES or updates > _THREAD_UPDATES
+    size += sum(part.size for part in parts if isinstance(part, KnownUpdates))
+    decode = partial(_decode, device.decoder, parts)
+    await device.updates.take_by(decode, _messages(parts), size, began_ns, began_s, emit, is_long=is_long)
+
+
+def _decode(decoder: Decoder, parts: Sequence[bytes | KnownUpdates], now_ns: int) -> Decoded:
+    return decoder.decode_any(_runs(parts), now_ns)
+
+
+def _runs(parts: Sequence[bytes | KnownUpdates]) -> Iterator[Sequence[bytes] | KnownUpdates]:
+    """Messages that follow each other, together."""
+    messages: list[bytes] = []
+    for part in parts:
+        if not isinstance(part, KnownUpdates):
+            messages.append(part)
+            continue
+        if messages:
+            yield messages
+            messages = []
+        yield part
+    if messages:
+        yield messages
+
+
+def _messages(parts: Sequence[bytes | KnownUpdates]) -> int:
+    return sum(part.messages if isinstance(part, KnownUpdates) else 1 for part in parts)
 
 
 def device_name(source: str) -> str:

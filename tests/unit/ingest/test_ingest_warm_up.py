@@ -4,14 +4,10 @@ import subprocess
 import sys
 
 LATER = """
-from ingest.collectors.exposition.decode import body
-from ingest.collectors.gnmi.decode import decoder as gnmi
-from ingest.collectors.kafka_topics.decode import scan_events, scan_lines, scan_metrics, scan_notifications
-from ingest.collectors.remote_write.decode import body as requests
+from ingest.warm_up import warm_up
 from tests.unit.compiled import compiled
 
-for part in (body, gnmi, requests, scan_events, scan_lines, scan_metrics, scan_notifications):
-    part.warm_up()
+warm_up()
 before = compiled("ingest")
 assert before
 from benchmarks.exposition import reader_of

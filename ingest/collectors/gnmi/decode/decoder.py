@@ -3,7 +3,7 @@
 Known numeric paths never reach Python (``scan_messages``). What does: new paths, texts, JSON, deletes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import orjson
@@ -17,6 +17,7 @@ from ingest.collectors.gnmi.decode.columns import Chunk, split_updates
 from ingest.collectors.gnmi.decode.decode_buffer import DecodeBuffer, Decoded
 from ingest.collectors.gnmi.decode.flatten import Flattener
 from ingest.collectors.gnmi.decode.json_template import JsonTemplates, LeafValues, template_of
+from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
 from ingest.collectors.gnmi.decode.scan import Scanned, Stop, ValueKind, scan_messages
 from ingest.collectors.gnmi.decode.slots import PathSlots
 from ingest.collectors.gnmi.decode.values import fast_number, is_absent, scalar_of, scalar_of_update, state
@@ -74,10 +75,22 @@ class Decoder:
 
     def decode(self, messages: Sequence[bytes], now_ns: int) -> Decoded:
         """Serialised SubscribeResponses in the order of their arrival."""
+        return self.decode_any((messages,), now_ns)
+
+    def decode_any(self, parts: Iterable[Sequence[bytes] | KnownUpdates], now_ns: int) -> Decoded:
+        """The same of messages, and of what stands for messages, in the order of their arrival."""
         if self._resolver.names.version != self._names_version:
             self._forget()
         self._purge()
         buffer = DecodeBuffer()
+        for part in parts:
+            if isinstance(part, KnownUpdates):
+                self._read_known(part, buffer)
+            else:
+                self._read_messages(part, buffer)
+        return buffer.decoded(self._rows, now_ns)
+
+    def _read_messages(self, messages: Sequence[bytes], buffer: DecodeBuffer) -> None:
         data = b"".join(messages)
         buf = np.frombuffer(data, np.uint8)
         ends = np.cumsum(np.fromiter(map(len, messages), np.int64, len(messages)))
@@ -94,7 +107,12 @@ class Decoder:
                 at += 1
             elif why == Stop.FULL and n == 0:
                 self._scanned = Scanned.allocate(2 * self._scanned.slots.size)
-        return buffer.decoded(self._rows, now_ns)
+
+    def _read_known(self, known: KnownUpdates, buffer: DecodeBuffer) -> None:
+        slots = known.known.slots(known.paths, self._slots)
+        buffer.updates += slots.size
+        columns = Scanned(slots, known.kinds, known.numbers, known.times_ns, known.texts)
+        self._read_columns(known.data, np.frombuffer(known.data, np.uint8), columns, slots.size, buffer)
 
     def _forget(self) -> None:
         """Starts over: a port has a new name, so any path may be another series."""
@@ -124,7 +142,7 @@ class Decoder:
         return resolved
 
     def _read_scanned(self, data: bytes, buf: NDArray[np.uint8], n: int, buffer: DecodeBuffer) -> None:
-        """The scanned updates: numbers of known series as columns, the rest one by one."""
+        """The scanned updates, after the slots of new paths."""
         buffer.updates += n
         scanned = self._scanned
         slots = scanned.slots[:n]
@@ -132,6 +150,12 @@ class Decoder:
             _, _, prefix, prefix_n, path, path_n = scanned.offsets[i].tolist()
             is_leaf = scanned.kinds[i] != _JSON
             slots[i] = self._slots.slot(data[prefix : prefix + prefix_n], data[path : path + path_n], is_leaf=is_leaf)
+        self._read_columns(data, buf, scanned, n, buffer)
+
+    def _read_columns(
+        self, data: bytes, buf: NDArray[np.uint8], scanned: Scanned, n: int, buffer: DecodeBuffer
+    ) -> None:
+        """Numbers of known series as columns, the rest one by one."""
         known = Chunk(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n))
         others = np.empty(n, np.int64)
         numbers, rest = split_updates((*scanned,), n, self._slots.rows, (*known,), others)
@@ -141,12 +165,12 @@ class Decoder:
             if self._rows.ending:
                 self._rows.keep(known.rows)
         if rest:
-            self._read_others(data, buf, others[:rest], buffer)
+            self._read_others(data, buf, scanned, others[:rest], buffer)
 
     def _read_others(
-        self, data: bytes, buf: NDArray[np.uint8], others: NDArray[np.int64], buffer: DecodeBuffer
+        self, data: bytes, buf: NDArray[np.uint8], scanned: Scanned, others: NDArray[np.int64], buffer: DecodeBuffer
     ) -> None:
-        slots, kinds, numbers, times, offsets = self._scanned
+        slots, kinds, numbers, times, offsets = scanned
         columns = (slots, kinds, numbers, times, offsets[:, 0], offsets[:, 1])
         for slot, kind, number, time_ns, at, size in zip(*(column[others].tolist() for column in columns), strict=True):
             if kind == _JSON:

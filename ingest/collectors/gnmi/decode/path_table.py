@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashedBytes, HashIndex
 from common.wire.protobuf import signed
-from common.wire.spans import FNV, differ, hash_of
+from common.wire.spans import FNV, hash_of, stands
 
 
 @compiled
@@ -21,10 +21,8 @@ def find_slot(
         slot = table[place]
         if spans[slot, 1] == pre_n and spans[slot, 2] == path_n and spans[slot, 3] == signed(key >> np.uint64(1)):
             at, then = spans[slot, 0], spans[slot, 0] + pre_n
-            if not (
-                differ(arena[at:then], buf[pre : pre + pre_n])
-                or differ(arena[then : then + path_n], buf[path : path + path_n])
-            ):
+            is_prefix = stands(buf, pre, pre + pre_n, arena, at, pre_n)
+            if is_prefix and stands(buf, path, path + path_n, arena, then, path_n):
                 return int(slot)
         place = (place + np.uint64(1)) & mask
     return UNKNOWN

@@ -24,7 +24,7 @@ from ingest.collectors.kafka_topics.decode.responses import (
     set_value,
     source_of,
 )
-from ingest.collectors.kafka_topics.decode.scan_events import scan_events
+from ingest.collectors.kafka_topics.decode.scan_events import TAGS, VALUES, scan_events
 from ingest.collectors.kafka_topics.decode.scanned_reader import ScannedReader
 from telemetry.gnmi import gnmi_pb2
 
@@ -76,13 +76,13 @@ class EventReader(ScannedReader):
         path = paths[name] = keyed_path(name, tags)
         source = source_of(tags.get("source"))
         number = self._known.add_source(source.encode(), source)
-        self._known.add(orjson.dumps(tags), orjson.dumps(name)[1:-1], path, number)
+        self._known.add(TAGS + orjson.dumps(tags) + VALUES, 0, orjson.dumps(name) + b":", path, number)
         return path
 
     def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
         known = self._known
         _, heads, names = known.tables
-        arrays = known.source_of, known.names_after, known.paths, (*self._values,), (*self._written,)
+        arrays = known.source_of, known.names_after, (*self._updates,), self._parts
         return scan_events(buf, ends, message, heads, names, *arrays)
 
 

@@ -49,13 +49,15 @@ def look_up(
     buf: NDArray[np.uint8], head: int, first: int, end: int, time_ns: int, fields: HashIndex, columns: Columns
 ) -> bool:
     """Writes slots and times of the rows ``first``.. before ``end``; False when a field of them is not known."""
+    slots, times_ns, _, keys, _ = columns
+    spans = fields.spans
     for row in range(first, end):
-        slot = columns.slots[row]
-        if slot < 0 or fields.spans[slot, 2] != head:
-            slot = find(buf, columns.keys[row, 0], columns.keys[row, 1], head, fields)
+        slot = slots[row]
+        if slot < 0 or spans[slot, 2] != head:
+            slot = find(buf, keys[row, 0], keys[row, 1], head, fields)
         if slot < 0:
             return False
-        columns.slots[row], columns.times_ns[row] = slot, time_ns
+        slots[row], times_ns[row] = slot, time_ns
     return True
 
 

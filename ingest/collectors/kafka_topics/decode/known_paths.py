@@ -1,19 +1,21 @@
-"""Where compiled scans look up the devices and paths of gnmic's JSON, and what they write: the messages of devices.
+"""Where compiled scans look up the devices and paths of gnmic's JSON, and what they fill: columns of updates.
 
-A message is written again as protobuf would write it. What it takes of a path are bytes that were made once.
+A path is known by the bytes that stand before its value, below those of its message that name the device. It has a
+number, which the device's decoder knows by a slot of its own, so a value goes to its row by two look-ups in arrays.
 """
 
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
+from common.wire.hashed_bytes import UNKNOWN, HashArrays
 from common.wire.numbers import natural, number
-from common.wire.protobuf import copy, put_varint, signed, varint_size
-from common.wire.span_table import SpanTable, end_of, find
+from common.wire.span_table import SpanTable
 from ingest.collectors.columns import room
+from ingest.collectors.gnmi.decode.slots import PathSlots
 from ingest.collectors.kafka_topics.decode.joined import PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import (
     CLOSE,
@@ -29,52 +31,39 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
 )
 from telemetry.gnmi import gnmi_pb2
 
-ROWS, OUT_BYTES = 1 << 16, 4 << 20  # a message that needs more is left to the plain reader
-_TEXT, _INT, _BOOL, _DOUBLE = 0x0A, 0x10, 0x20, 0x71  # tags of TypedValue
-_RESPONSE_UPDATE, _TIMESTAMP, _UPDATE, _PATH, _VALUE = 0x0A, 0x08, 0x22, 0x0A, 0x1A
-_LENGTH_MAX = 10  # bytes of a varint
-SOURCE, BEGIN, END = range(3)
+ROWS = 1 << 16  # a message that needs more is left to the plain reader
+NUMBER, _TEXT = 0, 1  # of ``ValueKind``
+SOURCE, BEGIN, END, MESSAGES, BYTES = range(5)
+_PART = 5
 
 
-class Values(NamedTuple):
-    """The updates of one message, a row each.
+class Updates(NamedTuple):
+    """Updates, a row each.
 
-    paths: int64, slot of the path. tags: int64, of the typed value. words: uint64, what is behind the tag, of a text
-    its length. texts: int64, where a text begins.
+    paths: int64, the path's number. times_ns: int64. kinds: int8, NUMBER or TEXT of ``ValueKind``. numbers: float64.
+    texts: int64[n, 2], offset and length of a text.
     """
 
     paths: NDArray[np.int64]
-    tags: NDArray[np.int64]
-    words: NDArray[np.uint64]
+    times_ns: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    numbers: NDArray[np.float64]
     texts: NDArray[np.int64]
 
     @classmethod
-    def allocate(cls, n: int) -> "Values":
-        whole = np.zeros(n, np.int64)
-        return cls(whole, whole.copy(), np.zeros(n, np.uint64), whole.copy())
+    def allocate(cls, n: int) -> "Updates":
+        return cls(
+            np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int8), np.empty(n), np.empty((n, 2), np.int64)
+        )
 
 
-class Written(NamedTuple):
-    """What a scan wrote: bytes, and int64[n, 3] of each message in them its device, begin and end."""
-
-    out: NDArray[np.uint8]
-    parts: NDArray[np.int64]
-
-    @classmethod
-    def allocate(cls, n: int, size: int) -> "Written":
-        return cls(np.empty(size, np.uint8), np.empty((n, 3), np.int64))
+UpdateArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8], NDArray[np.float64], NDArray[np.int64]]
+"""``Updates`` as a plain tuple, in which it enters compiled code: a NamedTuple costs numba a microsecond more."""
 
 
-class Paths(NamedTuple):
-    """arena: uint8, the paths as protobuf writes them. spans: int64[2, slots], begin and size of each in it."""
-
-    arena: NDArray[np.uint8]
-    spans: NDArray[np.int64]
-
-
-ValueArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
-WrittenArrays = tuple[NDArray[np.uint8], NDArray[np.int64]]
-PathArrays = tuple[NDArray[np.uint8], NDArray[np.int64]]
+def allocate_parts(n: int) -> NDArray[np.int64]:
+    """For parts of messages, or for sources: int64[n, 5], source, first row, row behind the last, messages, bytes."""
+    return np.empty((n, _PART), np.int64)
 
 
 class KnownPaths:
@@ -85,11 +74,11 @@ class KnownPaths:
 
     def __init__(self) -> None:
         self._sources, self._heads, self._names = SpanTable(), SpanTable(), SpanTable()
-        self._arena: NDArray[np.uint8] = np.zeros(1 << 16, np.uint8)
-        self._spans: NDArray[np.int64] = np.zeros((2, 64), np.int64)
+        self._written: list[bytes] = []  # by path, as protobuf writes it
+        self._slots: NDArray[np.int32] = np.full(64, UNKNOWN, np.int32)  # by path, among those of its decoder …
+        self._slots_of: list[ReferenceType[PathSlots] | None] = []  # … which has these, by source
         self._source_of: NDArray[np.int64] = np.full(64, UNKNOWN, np.int64)  # by head
         self.names_after: NDArray[np.int64] = np.full(64, UNKNOWN, np.int64)
-        self._used = 0
         self.sources: list[str] = []
 
     def __len__(self) -> int:
@@ -106,124 +95,137 @@ class KnownPaths:
         """By head: the number of its device."""
         return self._source_of
 
-    @property
-    def paths(self) -> PathArrays:
-        return self._arena, self._spans
-
     def add_source(self, written: bytes, source: str) -> int:
         """The number of a device, a new one where its name is new."""
         number = self._sources.put(written, 0)
         if number == len(self.sources):
             self.sources.append(source)
+            self._slots_of.append(None)
         return number
 
-    def add(self, head: bytes, name: bytes, path: gnmi_pb2.Path, source: int = UNKNOWN) -> None:
-        """A path that is called so below a head, which names a device where ``source`` is its number."""
-        parent = self._heads.put(head, 0)
+    def add(self, head: bytes, below: int, name: bytes, path: gnmi_pb2.Path, source: int) -> None:
+        """A path of a device. name: what stands before its value, below a head, which has a parent itself."""
+        parent = self._heads.put(head, below)
         self._source_of = room(self._source_of, parent, UNKNOWN)
         self._source_of[parent] = source
         if self._names.get(name, parent) != UNKNOWN:
             return
-        slot, data = self._names.add(name, parent), path.SerializeToString()
-        self._spans, self.names_after = room(self._spans, slot), room(self.names_after, slot, UNKNOWN)
-        self._spans[:, slot] = self._used, len(data)
-        self._arena = room(self._arena, self._used + len(data))
-        self._arena[self._used : self._used + len(data)] = np.frombuffer(data, np.uint8)
-        self._used += len(data)
+        slot = self._names.add(name, parent)
+        self._slots, self.names_after = room(self._slots, slot, UNKNOWN), room(self.names_after, slot, UNKNOWN)
+        self._written.append(path.SerializeToString())
+
+    def slots(self, paths: NDArray[np.int64], of: PathSlots) -> NDArray[np.int32]:
+        """The slots of paths of one device among its own; UNKNOWN where it has no room for them."""
+        source = int(self._source_of[self._names.index.spans[paths[0], 2]])
+        known = self._slots_of[source]
+        if known is None or known() is not of:  # the device's decoder began again, or is another one
+            self._slots[: len(self)][self._source_of[self._names.index.spans[: len(self), 2]] == source] = UNKNOWN
+            self._slots_of[source] = ref(of)
+        slots = self._slots[paths]
+        if slots.min() == UNKNOWN:
+            for place in np.flatnonzero(slots == UNKNOWN).tolist():
+                path = int(paths[place])
+                slots[place] = self._slots[path] = of.slot(b"", self._written[path], is_leaf=True)
+        return slots
 
 
 @compiled
-def name(buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex) -> tuple[int, int]:
-    """A path below a head, and where the quote behind it is; PLAIN when it is not known. guess: which it may be."""
-    stop = end_of(buf, at, end, guess, names)
-    if 0 <= stop < end and buf[stop] == QUOTE and names.spans[guess, 2] == head:
-        return guess, stop
-    stop = text_end(buf, at, end)
-    return (find(buf, at, stop - at, head, names) if stop >= 0 else PLAIN), stop
-
-
-@compiled
-def read_value(buf: NDArray[np.uint8], at: int, end: int, row: int, values: Values) -> int:
-    """Writes tag and word of a value, as ``set_value`` sets it; returns the offset after it, or PLAIN."""
-    tags, words = values.tags, values.words
+def read_value(
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    row: int,
+    kinds: NDArray[np.int8],
+    numbers: NDArray[np.float64],
+    texts: NDArray[np.int64],
+) -> int:
+    """Writes a value, as ``set_value`` and the decoder take it; returns the offset after it, or PLAIN."""
+    kinds[row] = NUMBER
+    is_negative = at < end and buf[at] == MINUS
+    whole, stop = natural(buf, at + is_negative, end)
+    if 0 <= stop < end and (buf[stop] == COMMA or buf[stop] == CLOSE):
+        numbers[row] = float(-whole if is_negative else whole)
+        return stop
     if at < end and buf[at] == QUOTE:
         stop = text_end(buf, at + 1, end)
         if stop < 0 or not is_plain(buf, at + 1, stop):
             return PLAIN
-        tags[row], words[row], values.texts[row] = _TEXT, np.uint64(stop - at - 1), at + 1
+        kinds[row], texts[row, 0], texts[row, 1] = _TEXT, at + 1, stop - at - 1
         return stop + 1
-    for word, bit in ((TRUE, np.uint64(1)), (FALSE, np.uint64(0))):
+    for word, bit in ((TRUE, 1.0), (FALSE, 0.0)):
         stop = after(buf, at, end, word)
         if stop >= 0:
-            tags[row], words[row] = _BOOL, bit
+            numbers[row] = bit
             return stop
-    is_negative = at < end and buf[at] == MINUS
-    whole, stop = natural(buf, at + is_negative, end)
-    if 0 <= stop < end and (buf[stop] == COMMA or buf[stop] == CLOSE):
-        tags[row], words[row] = _INT, np.uint64(-whole if is_negative else whole)
-        return stop
     if has_zeros(buf, at, end):
         return PLAIN
     value, stop, is_whole, is_exact = number(buf, at, end)
     if stop < 0 or is_whole or not is_exact:
         return PLAIN
-    tags[row], words.view(np.float64)[row] = _DOUBLE, value
+    numbers[row] = value
     return stop
 
 
 @compiled
-def _value_size(tag: int, word: np.uint64) -> int:
-    if tag == _DOUBLE:
-        return 9
-    return 1 + varint_size(word) + (signed(word) if tag == _TEXT else 0)
+def add_part(parts: NDArray[np.int64], first: int, used: int, source: int, begin: int, end: int, size: int) -> int:
+    """Notes the rows of a part of a message, whose parts are those from ``first`` on; returns how many are used.
+
+    -1 when there is no room.
+    """
+    if used == first or parts[used - 1, SOURCE] != source:
+        if used == parts.shape[0]:
+            return -1
+        parts[used, SOURCE], parts[used, BEGIN], parts[used, MESSAGES], parts[used, BYTES] = source, begin, 0, 0
+        used += 1
+    parts[used - 1, END] = end
+    parts[used - 1, MESSAGES] += 1
+    parts[used - 1, BYTES] += size
+    return used
 
 
 @compiled
-def write(
-    buf: NDArray[np.uint8],
-    time_ns: int,
-    source: int,
+def by_source(
+    parts: NDArray[np.int64],
     n: int,
-    values: Values,
-    paths: Paths,
-    written: Written,
-    parts: int,
-    used: int,
+    update_arrays: UpdateArrays,
+    place: NDArray[np.int64],
+    found: NDArray[np.int64],
+    grouped_arrays: UpdateArrays,
 ) -> int:
-    """Appends a SubscribeResponse of ``n`` updates; returns how many bytes are used, -1 when there is no room."""
-    if parts == written.parts.shape[0]:
-        return -1
-    out, whole = written.out, 1 + varint_size(np.uint64(time_ns))
-    for row in range(n):
-        path, value = paths.spans[1, values.paths[row]], _value_size(values.tags[row], values.words[row])
-        update = 2 + varint_size(np.uint64(path)) + path + varint_size(np.uint64(value)) + value
-        whole += 1 + varint_size(np.uint64(update)) + update
-    if used + 1 + _LENGTH_MAX + whole > out.size:
-        return -1
-    begin, at = used, used
-    out[at] = _RESPONSE_UPDATE
-    at = put_varint(out, at + 1, np.uint64(whole))
-    out[at] = _TIMESTAMP
-    at = put_varint(out, at + 1, np.uint64(time_ns))
-    for row in range(n):
-        first, path = paths.spans[0, values.paths[row]], paths.spans[1, values.paths[row]]
-        tag, word = values.tags[row], values.words[row]
-        value = _value_size(tag, word)
-        update = 2 + varint_size(np.uint64(path)) + path + varint_size(np.uint64(value)) + value
-        out[at] = _UPDATE
-        at = put_varint(out, at + 1, np.uint64(update))
-        out[at] = _PATH
-        at = copy(paths.arena, first, first + path, out, put_varint(out, at + 1, np.uint64(path)))
-        out[at] = _VALUE
-        at = put_varint(out, at + 1, np.uint64(value))
-        out[at] = tag
-        if tag == _DOUBLE:
-            for k in range(8):
-                out[at + 1 + k] = np.uint8((word >> np.uint64(8 * k)) & np.uint64(0xFF))
-            at += 9
-        else:
-            at = put_varint(out, at + 1, word)
-            if tag == _TEXT:
-                at = copy(buf, values.texts[row], values.texts[row] + signed(word), out, at)
-    written.parts[parts, SOURCE], written.parts[parts, BEGIN], written.parts[parts, END] = source, begin, at
-    return at
+    """Writes the rows of the first ``n`` parts to ``grouped``, one source after the other, as each came first.
+
+    place: int64[sources], UNKNOWN. found: receives the sources, in the form of parts. Returns how many there are.
+    """
+    updates, grouped = Updates(*update_arrays), Updates(*grouped_arrays)
+    sources, at = 0, 0
+    for part in range(n):
+        source = parts[part, SOURCE]
+        if place[source] < 0:
+            place[source] = sources
+            found[sources, SOURCE] = source
+            found[sources, BEGIN:] = 0
+            sources += 1
+        to = place[source]
+        found[to, END] += parts[part, END] - parts[part, BEGIN]
+        found[to, MESSAGES] += parts[part, MESSAGES]
+        found[to, BYTES] += parts[part, BYTES]
+    for to in range(sources):
+        size = found[to, END]
+        found[to, BEGIN] = found[to, END] = at
+        at += size
+    for part in range(n):
+        to = place[parts[part, SOURCE]]
+        at = found[to, END]
+        for row in range(parts[part, BEGIN], parts[part, END]):
+            grouped.paths[at], grouped.times_ns[at] = updates.paths[row], updates.times_ns[row]
+            grouped.kinds[at], grouped.numbers[at] = updates.kinds[row], updates.numbers[row]
+            grouped.texts[at, 0], grouped.texts[at, 1] = updates.texts[row, 0], updates.texts[row, 1]
+            at += 1
+        found[to, END] = at
+    return sources
+
+
+def warm_up() -> None:
+    """Compiles what groups updates, or loads it from the disk cache."""
+    updates = (*Updates.allocate(1),)
+    by_source(allocate_parts(1), 0, updates, np.empty(0, np.int64), allocate_parts(1), updates)

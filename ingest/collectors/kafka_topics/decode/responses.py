@@ -9,26 +9,28 @@ from typing import Protocol
 import orjson
 
 from common.errors import BadInput, ConfigError
+from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
 from ingest.collectors.gnmi.paths.elements import parse_path
 from telemetry.gnmi import gnmi_pb2
 
 MALFORMED, NO_SOURCE = "malformed", "no_source"
-PATHS_MAX = 500_000  # that a reader remembers; beyond it all are forgotten
+PATHS_MAX = 2_000_000  # of all devices, that a reader remembers, in 300 bytes each; beyond it all are forgotten
 _ORIGIN = re.compile(r"/[\w-]+:/")  # in events, gnmic puts a slash before the origin
 _INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
 
 @dataclass(slots=True)
 class Responses:
-    """What some messages hold. by_source: serialised SubscribeResponses of each source, in their order.
+    """What some messages hold. by_source: serialised SubscribeResponses of each source, and updates that scans read in
+    place of such, in their order.
 
     dropped: parts of messages that are of no use, by reason.
     """
 
-    by_source: dict[str, list[bytes]] = field(default_factory=dict)
+    by_source: dict[str, list[bytes | KnownUpdates]] = field(default_factory=dict)
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, source: str, response: bytes) -> None:
+    def add(self, source: str, response: bytes | KnownUpdates) -> None:
         self.by_source.setdefault(source, []).append(response)
 
 

@@ -13,6 +13,8 @@ from ingest.collectors.kafka_topics.decode.text_pieces import FALSE, TRUE, after
 
 _FEED, _RETURN, _SPACE, _QUOTE, _HASH, _COMMA, _EQUALS, _BACKSLASH = 0x0A, 0x0D, 0x20, 0x22, 0x23, 0x2C, 0x3D, 0x5C
 _SIGNED, _UNSIGNED = 0x69, 0x75  # i and u behind an integer
+_ENDS_KEY = np.zeros(256, np.bool_)  # by byte
+_ENDS_KEY[[_EQUALS, _COMMA, _SPACE, _FEED, _BACKSLASH, _QUOTE]] = True
 
 
 @compiled
@@ -43,12 +45,9 @@ def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
 def _key_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the sign behind a field's name is."""
     begin = at
-    while at < end and buf[at] != _EQUALS:
-        byte = buf[at]
-        if byte in (_COMMA, _SPACE, _FEED, _BACKSLASH, _QUOTE):
-            return PLAIN
+    while at < end and not _ENDS_KEY[buf[at]]:
         at += 1
-    return at if begin < at < end else PLAIN
+    return at if begin < at < end and buf[at] == _EQUALS else PLAIN
 
 
 @compiled
@@ -62,21 +61,26 @@ def _text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
 
 
 @compiled
-def _value(buf: NDArray[np.uint8], at: int, end: int, row: int, columns: Columns) -> int:
+def _value(
+    buf: NDArray[np.uint8], at: int, end: int, row: int, values: NDArray[np.float64], inexact: NDArray[np.int64]
+) -> int:
     """Writes the value of a field; returns the offset after it."""
-    columns.inexact[row, 0], columns.inexact[row, 1] = 0, 0
+    whole, stop = natural(buf, at, end)
+    if 0 <= stop < end and buf[stop] == _SIGNED:  # as most are
+        values[row] = float(whole)
+        return stop + 1
     for word, value in ((TRUE, 1.0), (FALSE, 0.0)):
         stop = after(buf, at, end, word)
         if stop >= 0:
-            columns.values[row] = value
+            values[row] = value
             return stop
     begin = at
     value, at, is_whole, is_exact = number(buf, at, end)
     if at < 0:
         return PLAIN
-    columns.values[row] = value
+    values[row] = value
     if not is_exact:
-        columns.inexact[row, 0], columns.inexact[row, 1] = begin, at
+        inexact[row, 0], inexact[row, 1] = begin, at
     if at < end and (buf[at] == _SIGNED or buf[at] == _UNSIGNED):
         return at + 1 if is_whole else PLAIN
     return at
@@ -90,7 +94,7 @@ def _line(
 
     Returns the offset after it (PLAIN, FULL), rows so far, and fields that are texts.
     """
-    first, texts, at = n, 0, stop
+    (slots, _, values, keys, inexact), first, texts, at = columns, n, 0, stop
     while at < end and (at == stop or buf[at] == _COMMA):
         key = at + 1
         at = _key_end(buf, key, end)
@@ -99,11 +103,11 @@ def _line(
         if buf[at + 1] == _QUOTE:
             at = _text_end(buf, at + 2, end)
             texts += 1
-        elif n == columns.values.size:
+        elif n == values.size:
             return FULL, first, 0
         else:
-            columns.slots[n], columns.keys[n, 0], columns.keys[n, 1] = UNKNOWN, key, at - key
-            at = _value(buf, at + 1, end, n, columns)
+            slots[n], keys[n, 0], keys[n, 1], inexact[n, 0], inexact[n, 1] = UNKNOWN, key, at - key, 0, 0
+            at = _value(buf, at + 1, end, n, values, inexact)
             n += 1
         if at < 0:
             return PLAIN, first, 0

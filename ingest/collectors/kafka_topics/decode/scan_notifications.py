@@ -1,4 +1,4 @@
-"""gnmic's JSON of known devices and paths to the messages of these devices, compiled. ``gnmic_json`` reads all others.
+"""gnmic's JSON of known devices and paths to columns, compiled. ``gnmic_json`` reads all others.
 
 As in ``scan_metrics``, a message is read here only when each of its bytes is known to be right.
 """
@@ -10,20 +10,19 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
+from common.wire.spans import stands
+from ingest.collectors.kafka_topics.decode import known_paths
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
+    NUMBER,
     KnownPaths,
-    PathArrays,
-    Paths,
-    ValueArrays,
-    Values,
-    Written,
-    WrittenArrays,
-    name,
+    UpdateArrays,
+    Updates,
+    add_part,
+    allocate_parts,
     read_value,
-    write,
 )
-from ingest.collectors.kafka_topics.decode.text_pieces import COMMA, after, is_plain, text_end
+from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, text_end
 from telemetry.gnmi import gnmi_pb2
 
 _SOURCE, _SYSTEM = np.frombuffer(b'{"source":"', np.uint8), np.frombuffer(b',"system-name":"', np.uint8)
@@ -31,8 +30,8 @@ _SUBSCRIPTION = np.frombuffer(b',"subscription-name":"', np.uint8)
 _TIMESTAMP, _TIME = np.frombuffer(b',"timestamp":', np.uint8), np.frombuffer(b',"time":"', np.uint8)
 _PREFIX, _TARGET = np.frombuffer(b',"prefix":"', np.uint8), np.frombuffer(b',"target":"', np.uint8)
 _UPDATES, _END = np.frombuffer(b',"updates":[', np.uint8), np.frombuffer(b"]}", np.uint8)
-_PATH, _VALUES = np.frombuffer(b'{"Path":"', np.uint8), np.frombuffer(b'","values":{"', np.uint8)
-_COLON, _UPDATE_END = np.frombuffer(b'":', np.uint8), np.frombuffer(b"}}", np.uint8)
+PATH, VALUES, COLON = b'{"Path":"', b'","values":{"', b'":'  # what stands around texts before the value of a path
+_PATH, _VALUES, _COLON = (np.frombuffer(each, np.uint8) for each in (PATH, VALUES, COLON))
 
 
 @compiled
@@ -71,27 +70,61 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tup
 
 
 @compiled
-def _update(
-    buf: NDArray[np.uint8], at: int, end: int, head: int, guess: int, names: HashIndex, row: int, values: Values
-) -> int:
-    """Reads path and value of an update; returns the offset after it. guess: which path it may be."""
-    begin = after(buf, at, end, _PATH)
-    if begin < 0:
-        return PLAIN
-    values.paths[row], at = name(buf, begin, end, head, guess, names)
-    if at < 0:
-        return PLAIN
-    begin = after(buf, at, end, _VALUES)
-    if values.paths[row] < 0 or begin < 0:
-        return PLAIN
-    at = text_end(buf, begin, end)
-    if at < 0 or not is_plain(buf, begin, at):
-        return PLAIN
-    at = after(buf, at, end, _COLON)
-    if at < 0:
-        return PLAIN
-    at = read_value(buf, at, end, row, values)
-    return after(buf, at, end, _UPDATE_END) if at >= 0 else PLAIN
+def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex) -> tuple[int, int]:
+    """A path below a head, and the offset of its value; PLAIN when it is not known."""
+    stop = after(buf, at, end, _PATH)
+    if stop >= 0:
+        stop = text_end(buf, stop, end)
+    if stop >= 0:
+        stop = after(buf, stop, end, _VALUES)
+    if stop >= 0:
+        stop = text_end(buf, stop, end)
+    if stop >= 0:
+        stop = after(buf, stop, end, _COLON)
+    return (find(buf, at, stop - at, head, names) if stop >= 0 else PLAIN), stop
+
+
+@compiled
+def _updates(
+    buf: NDArray[np.uint8],
+    at: int,
+    end: int,
+    head: int,
+    guess: int,
+    names: HashIndex,
+    names_after: NDArray[np.int64],
+    time_ns: int,
+    updates: Updates,
+    n: int,
+) -> tuple[int, int]:
+    """Reads paths and values behind ``"updates":[``: the offset after them (PLAIN, FULL), and rows so far.
+
+    guess: which path may be the first one.
+    """
+    arena, spans, (paths, times_ns, kinds, numbers, texts) = names.arena, names.spans, updates
+    while True:
+        if n == paths.size:
+            return FULL, n
+        if guess >= 0 and spans[guess, 2] == head and stands(buf, at, end, arena, spans[guess, 0], spans[guess, 1]):
+            path = guess
+            at += spans[guess, 1]
+        else:
+            path, at = _name(buf, at, end, head, names)
+            if path < 0:
+                return PLAIN, n
+        paths[n], times_ns[n], guess = path, time_ns, names_after[path]
+        whole, stop = natural(buf, at, end)
+        if 0 <= stop < end and buf[stop] == CLOSE:  # as most are; to call ``read_value`` for it costs as much again
+            kinds[n], numbers[n], at = NUMBER, float(whole), stop
+        else:
+            at = read_value(buf, at, end, n, kinds, numbers, texts)
+        if at < 0 or at + 2 >= end or buf[at] != CLOSE or buf[at + 1] != CLOSE:
+            return PLAIN, n
+        n += 1
+        at += 2
+        if buf[at] != COMMA:
+            return at, n
+        at += 1
 
 
 @compiled
@@ -104,49 +137,43 @@ def _notification(
     names: HashIndex,
     names_after: NDArray[np.int64],
     last: int,
-    paths: Paths,
-    values: Values,
-    written: Written,
-    parts: int,
+    updates: Updates,
+    n: int,
+    parts: NDArray[np.int64],
     used: int,
-) -> tuple[int, int, int]:
-    """The offset after a notification (PLAIN, FULL), how many bytes are used, and its last path, as ``last`` is."""
+) -> tuple[int, int, int, int]:
+    """The offset after a notification (PLAIN, FULL), rows and parts so far, and its last path, as ``last`` is."""
+    first, row = at, n
     source, time_ns, at = _begin(buf, at, end, sources)
     if at < 0:
-        return PLAIN, used, last
+        return PLAIN, n, used, last
     begin, size = after(buf, at, end, _PREFIX), 0
     if begin >= 0:
         at = text_end(buf, begin, end)
         if at < 0:
-            return PLAIN, used, last
+            return PLAIN, n, used, last
         size = at - begin
         at += 1
-    head = find(buf, max(begin, 0), size, 0, heads)
+    head = find(buf, max(begin, 0), size, source, heads)
     at = _without(buf, at, end, _TARGET)
     if head < 0 or at < 0:
-        return PLAIN, used, last
+        return PLAIN, n, used, last
     at = after(buf, at, end, _UPDATES)
-    n, guess = 0, names_after[last] if last >= 0 else UNKNOWN
-    while at >= 0:
-        if n == values.paths.size:
-            return FULL, used, last
-        at = _update(buf, at, end, head, guess, names, n, values)
-        guess = names_after[values.paths[n]] if at >= 0 else UNKNOWN
-        n += 1
-        if at < 0 or at >= end or buf[at] != COMMA:
-            break
-        at += 1
     if at < 0:
-        return PLAIN, used, last
+        return PLAIN, n, used, last
+    guess = names_after[last] if last >= 0 else UNKNOWN
+    at, n = _updates(buf, at, end, head, guess, names, names_after, time_ns, updates, n)
+    if at < 0:
+        return at, n, used, last
     at = after(buf, at, end, _END)
     if at < 0:
-        return PLAIN, used, last
-    used = write(buf, time_ns, source, n, values, paths, written, parts, used)
+        return PLAIN, n, used, last
+    used = add_part(parts, used, used, source, row, n, at - first)
     if used < 0:
-        return FULL, used, last
-    for row in range(n):
-        last = follow(last, values.paths[row], names_after)
-    return at, used, last
+        return FULL, n, used, last
+    for each in range(row, n):
+        last = follow(last, updates.paths[each], names_after)
+    return at, n, used, last
 
 
 @compiled
@@ -158,33 +185,32 @@ def scan_notifications(
     head_arrays: HashArrays,
     name_arrays: HashArrays,
     names_after: NDArray[np.int64],
-    path_arrays: PathArrays,
-    value_arrays: ValueArrays,
-    written_arrays: WrittenArrays,
+    update_arrays: UpdateArrays,
+    parts: NDArray[np.int64],
 ) -> tuple[int, int, int, int]:
     """Reads messages from ``message`` on, each of which ends at its ``ends``: one notification each.
 
-    Returns notifications and bytes written, the next message, and why it stopped there.
+    Returns rows and parts written, the next message, and why it stopped there.
     """
     sources, heads, names = HashIndex(*source_arrays), HashIndex(*head_arrays), HashIndex(*name_arrays)
-    paths, values, written = Paths(*path_arrays), Values(*value_arrays), Written(*written_arrays)
-    parts, used, last = 0, 0, UNKNOWN
+    updates = Updates(*update_arrays)
+    n, used, last = 0, 0, UNKNOWN
     while message < ends.size:
         at, end = ends[message - 1] if message else 0, ends[message]
-        at, filled, last = _notification(
-            buf, at, end, sources, heads, names, names_after, last, paths, values, written, parts, used
+        at, rows, more, last = _notification(
+            buf, at, end, sources, heads, names, names_after, last, updates, n, parts, used
         )
         if at != end:
-            return parts, used, message, min(at, PLAIN)
-        parts, used = parts + 1, filled
+            return n, used, message, min(at, PLAIN)
+        n, used = rows, more
         message += 1
-    return parts, used, message, DONE
+    return n, used, message, DONE
 
 
 def warm_up() -> None:
-    """Compiles the scan, or loads it from the disk cache."""
+    """Compiles the scan and what groups its updates, or loads both from the disk cache."""
+    known_paths.warm_up()
     known, buf, ends = KnownPaths(), np.frombuffer(b"", np.uint8), np.zeros(0, np.int64)
-    known.add(b"a", b"b", gnmi_pb2.Path())
-    scan_notifications(
-        buf, ends, 0, *known.tables, known.names_after, known.paths, (*Values.allocate(1),), (*Written.allocate(1, 1),)
-    )
+    known.add(b"a", 0, b"b", gnmi_pb2.Path(), 0)
+    updates = (*Updates.allocate(1),)
+    scan_notifications(buf, ends, 0, *known.tables, known.names_after, updates, allocate_parts(1))

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.errors import BadInput
+from common.wire.hashed_bytes import UNKNOWN
+from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
 from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
-from ingest.collectors.kafka_topics.decode.known_paths import OUT_BYTES, ROWS, KnownPaths, Values, Written
+from ingest.collectors.kafka_topics.decode.known_paths import ROWS, KnownPaths, Updates, allocate_parts, by_source
 from ingest.collectors.kafka_topics.decode.responses import Responses
 
 
@@ -17,7 +19,7 @@ class ScannedReader(ABC):
 
     def __init__(self) -> None:
         self._known = KnownPaths()
-        self._values, self._written = Values.allocate(ROWS), Written.allocate(ROWS, OUT_BYTES)
+        self._updates, self._parts = Updates.allocate(ROWS), allocate_parts(ROWS)
 
     @abstractmethod
     def read(self, message: bytes, into: Responses) -> None:
@@ -25,15 +27,15 @@ class ScannedReader(ABC):
 
     @abstractmethod
     def _scan(self, buf: NDArray[np.uint8], ends: NDArray[np.int64], message: int) -> tuple[int, int, int, int]:
-        """Parts and bytes written, the next message, and why the scan stopped there."""
+        """Rows and parts written, the next message, and why the scan stopped there."""
 
     def read_all(self, messages: Sequence[bytes], into: Responses) -> int:
         """As all of these would be read by ``read``; how many are none of this format."""
-        _, buf, ends = joined(messages)
+        data, buf, ends = joined(messages)
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
-            parts, used, message, why = self._scan(buf, ends, message)
-            self._take(parts, used, into)
+            rows, parts, message, why = self._scan(buf, ends, message)
+            self._take(rows, parts, data, into)
             if why == PLAIN or (why == FULL and parts == 0):
                 try:
                     self.read(messages[message], into)
@@ -42,7 +44,14 @@ class ScannedReader(ABC):
                 message += 1
         return of_no_use
 
-    def _take(self, parts: int, used: int, into: Responses) -> None:
-        data, sources = self._written.out[:used].tobytes(), self._known.sources
-        for source, begin, end in self._written.parts[:parts].tolist():
-            into.add(sources[source], data[begin:end])
+    def _take(self, rows: int, parts: int, data: bytes, into: Responses) -> None:
+        """What a scan of ``data`` found."""
+        if not parts:
+            return
+        known, grouped, found = self._known, Updates.allocate(rows), allocate_parts(parts)
+        place = np.full(len(known.sources), UNKNOWN, np.int64)
+        count = by_source(self._parts, parts, (*self._updates,), place, found, (*grouped,))
+        for source, begin, end, messages, size in found[:count].tolist():
+            of = slice(begin, end)
+            columns = grouped.paths[of], grouped.kinds[of], grouped.numbers[of], grouped.times_ns[of], grouped.texts[of]
+            into.add(known.sources[source], KnownUpdates(known, data, *columns, messages, size))

@@ -48,17 +48,13 @@ class ReadRequest:
 
 def unpack(body: bytes, bytes_max: int) -> bytes:
     """A body without its compression, Snappy's block format. BadInput when it is another one, or too large."""
-    size = 0
-    for place, byte in enumerate(body[:5]):  # the format begins with the size of what is packed
-        size |= (byte & 0x7F) << (7 * place)
-        if byte < 0x80:
-            break
-    if size > bytes_max:
-        raise BadInput(f"{size} bytes unpacked: at most {bytes_max}", TOO_LARGE)
     try:
-        return bytes(cramjam.snappy.decompress_raw(body))
+        size = cramjam.snappy.decompress_raw_len(body)  # as the format begins: nothing is unpacked yet
+        if size <= bytes_max:
+            return bytes(cramjam.snappy.decompress_raw(body))
     except cramjam.DecompressionError:
         raise BadInput("expected Snappy's block format", BAD_BODY) from None
+    raise BadInput(f"{size} bytes unpacked: at most {bytes_max}", TOO_LARGE)
 
 
 class RequestReader:

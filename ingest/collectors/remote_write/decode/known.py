@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from common.wire.spans import FNV, differ, hash_of
+from common.wire.spans import FNV, hash_of, stands
 from ingest.collectors.remote_write.decode.scan import BAD_KEY
 
 UNKNOWN, UNREADABLE = -1, -2
@@ -35,10 +35,9 @@ def _find(keys: NDArray[np.uint8], at: int, size: int, key: np.uint64, index: _I
     place = key & mask
     while table[place] >= 0:
         slot = table[place]
-        if entries[slot, 1] == size and entries[slot, 2] == _half(key):
-            begin = entries[slot, 0]
-            if not differ(arena[begin : begin + size], keys[at : at + size]):
-                return int(slot)
+        is_like = entries[slot, 1] == size and entries[slot, 2] == _half(key)
+        if is_like and stands(keys, at, at + size, arena, entries[slot, 0], size):
+            return int(slot)
         place = (place + np.uint64(1)) & mask
     return UNKNOWN
 

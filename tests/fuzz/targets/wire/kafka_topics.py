@@ -14,6 +14,7 @@ from ingest.collectors.kafka_topics.decode.telegraf_json import JsonReader
 from ingest.collectors.pushed_series import PushedSeries
 from tests.servers.telegraf import messages
 from tests.unit.ingest.kafka_topics.as_gnmic import as_json, events, responses
+from tests.unit.ingest.kafka_topics.updates_of import updates_of
 
 _NOW_NS = 1_795_761_040_000_000_000
 _OF_GNMIC = responses("arista_interface_counters", _NOW_NS)[0]
@@ -48,7 +49,9 @@ def target(data: bytes) -> None:
                 assert message is data
                 of_no_use += 1
         found = fast.read_all((good, data), scanned) + fast.read_all((good, data), scanned)
-        assert (found, scanned) == (of_no_use, plain)
+        assert (found, scanned.dropped, scanned.by_source.keys()) == (of_no_use, plain.dropped, plain.by_source.keys())
+        for source, parts in plain.by_source.items():
+            assert updates_of(scanned.by_source[source]) == updates_of(parts)
 
 
 def _read_fields(make: type[LineReader] | type[JsonReader], data: bytes, good: bytes) -> None:

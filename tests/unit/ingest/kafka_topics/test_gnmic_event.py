@@ -16,6 +16,7 @@ from ingest.collectors.kafka_topics.gnmic import device_name
 from telemetry.gnmi import gnmi_pb2
 from tests.samples import SAMPLES
 from tests.unit.ingest.kafka_topics.as_gnmic import SOURCE, events, responses
+from tests.unit.ingest.kafka_topics.updates_of import responses_of
 
 NOW = 1_700_000_000_000_000_000
 OCTETS = "/interfaces/interface/state/counters/in-octets"
@@ -52,7 +53,7 @@ def event(values: object = None, tags: object = None, **changes: object) -> dict
 
 def values_of(into: Responses) -> dict[str, list[float]]:
     assert not into.dropped
-    return decoded(into.by_source[SOURCE])[0]
+    return decoded(responses_of(into, SOURCE))[0]
 
 
 @pytest.mark.parametrize(
@@ -70,14 +71,14 @@ def test_events_give_what_the_messages_of_the_device_give(name: str, series: int
     into = read(*(events(response) for response in sent))
     assert list(into.by_source) == [SOURCE]
     assert not into.dropped
-    assert decoded(into.by_source[SOURCE]) == own
+    assert decoded(responses_of(into, SOURCE)) == own
     assert len(own[0]) == series
 
 
 @pytest.mark.parametrize("page", RECORDED, ids=lambda page: page["doc"])
 def test_what_the_documentation_of_gnmic_shows_is_read(page: dict[str, Any]) -> None:
     into = read(page["events"])
-    messages = [message for of_source in into.by_source.values() for message in of_source]
+    messages = responses_of(into, *into.by_source)
     assert len(messages) == len(page["events"])
     assert not into.dropped
     for message, shown in zip(messages, page["events"], strict=True):
@@ -120,7 +121,7 @@ def test_a_tag_belongs_to_the_longest_element_that_it_fits() -> None:
 
 def test_a_deleted_path_ends_its_series() -> None:
     gone = event({}, deletes=["/interfaces/interface[name=Ethernet1]"])
-    (first, last) = read(event(), gone).by_source[SOURCE]
+    (first, last) = responses_of(read(event(), gone), SOURCE)
     decoder = Decoder("kafka/leaf1", "leaf1", Naming(("openconfig",)))
     assert len(decoder.decode([first], NOW).table.keys) == 1
     decoder.decode([last], NOW)
@@ -173,7 +174,7 @@ _EVENTS = st.fixed_dictionaries(
 @settings(deadline=None)
 def test_any_events_are_read_or_counted(body: list[object]) -> None:
     into = read(body)
-    read_ones = [message for messages in into.by_source.values() for message in messages]
+    read_ones = responses_of(into, *into.by_source)
     assert len(read_ones) + into.dropped.total() == len(body)
     decoded(read_ones)
 

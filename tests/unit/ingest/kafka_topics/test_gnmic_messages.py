@@ -23,6 +23,7 @@ from tests.unit.ingest.kafka_topics.as_gnmic import (
     as_prototext,
     responses,
 )
+from tests.unit.ingest.kafka_topics.updates_of import responses_of
 
 NOW = 1_700_000_000_000_000_000
 _PROTO = (ProtoReader, ProtoJsonReader, ProtoTextReader)
@@ -75,12 +76,12 @@ def test_each_gives_what_the_messages_of_the_device_give(
     own = decoded([response.SerializeToString() for response in sent])
     into = read(make(), *map(written, sent))
     assert (list(into.by_source), dict(into.dropped)) == ([SOURCE], {})
-    assert decoded(into.by_source[SOURCE]) == own
+    assert decoded(responses_of(into, SOURCE)) == own
     assert len(own[0]) == RECORDED[name]
 
 
 def test_paths_without_a_slash_before_them_are_read_as_older_versions_write_them() -> None:
-    found, _ = decoded(read(JsonReader(), notification()).by_source[SOURCE])
+    found, _ = decoded(responses_of(read(JsonReader(), notification()), SOURCE))
     assert found == {'fabric_port_receive_bytes_total{device="leaf1",port="eth1"}': [12142.0]}
 
 
@@ -95,7 +96,7 @@ def test_a_deleted_path_ends_its_series() -> None:
         reader, notification(), notification(updates=[], prefix="", deletes=["/interfaces/interface[name=eth1]"])
     )
     decoder = Decoder("kafka/leaf1", "leaf1", Naming(("openconfig",)))
-    first, last = into.by_source[SOURCE]
+    first, last = responses_of(into, SOURCE)
     assert len(decoder.decode([first], NOW).table.keys) == 1
     decoder.decode([last], NOW)
     assert len(decoder.decode([], NOW).table.keys) == 0
@@ -149,7 +150,7 @@ _JSON = st.recursive(
 @settings(deadline=None)
 def test_any_notification_is_read_or_counted(changes: dict[str, object]) -> None:
     into = read(JsonReader(), notification(**changes))
-    messages = [message for of_source in into.by_source.values() for message in of_source]
+    messages = responses_of(into, *into.by_source)
     assert len(messages) + into.dropped.total() == 1
     decoded(messages)
 
@@ -162,4 +163,4 @@ def test_any_bytes_are_read_or_refused(message: bytes) -> None:
             into = read(make(), message)
         except BadInput:
             continue
-        decoded([one for of_source in into.by_source.values() for one in of_source])
+        decoded(responses_of(into, *into.by_source))

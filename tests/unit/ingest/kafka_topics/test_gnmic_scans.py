@@ -1,4 +1,4 @@
-"""gnmic's JSON of known devices and paths is read by compiled scans, as by the plain readers: to the same bytes."""
+"""gnmic's JSON of known devices and paths is read by compiled scans, as by the plain readers: to the same updates."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,27 +13,32 @@ from ingest.collectors.kafka_topics.decode.gnmic_json import JsonReader
 from ingest.collectors.kafka_topics.decode.responses import Responses
 from telemetry.gnmi import gnmi_pb2
 from tests.unit.ingest.kafka_topics.as_gnmic import as_json, events, responses
+from tests.unit.ingest.kafka_topics.updates_of import Update, messages_of, updates_of
 
 NOW = 1_700_000_000_000_000_000
 Make = type[EventReader] | type[JsonReader]
-Found = tuple[dict[str, list[bytes]], dict[str, int], int]
+Found = tuple[dict[str, tuple[int, list[Update]]], dict[str, int], int]
 
 
 def plainly(of: EventReader | JsonReader, sent: Sequence[bytes]) -> Found:
-    """Messages of each device, drops, and messages of no use."""
+    """Messages and updates of each device, drops, and messages of no use."""
     into, of_no_use = Responses(), 0
     for message in sent:
         try:
             of.read(message, into)
         except BadInput:
             of_no_use += 1
-    return into.by_source, dict(into.dropped), of_no_use
+    return found_in(into), dict(into.dropped), of_no_use
+
+
+def found_in(into: Responses) -> dict[str, tuple[int, list[Update]]]:
+    return {source: (messages_of(parts), updates_of(parts)) for source, parts in into.by_source.items()}
 
 
 def scanned(of: EventReader | JsonReader, sent: Sequence[bytes]) -> Found:
     into = Responses()
     of_no_use = of.read_all(sent, into)
-    return into.by_source, dict(into.dropped), of_no_use
+    return found_in(into), dict(into.dropped), of_no_use
 
 
 def assert_same(make: Make, *polls: Sequence[bytes]) -> None:
