@@ -30,7 +30,11 @@ RULES = {
     "correlator": _ESSENTIAL,
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
-    "scores": Rule(format=2, migrations={1: live.from_format_1}, settings=(*PER_COLLECTION, "baseline_horizon_s")),
+    "scores": Rule(
+        format=3,
+        migrations={1: live.from_format_1, 2: live.from_format_2},
+        settings=(*PER_COLLECTION, "baseline_horizon_s"),
+    ),
     "trends": Rule(),
     "activity": Rule(
         settings=PER_COLLECTION,

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import learning, moment, pooled, way_back
+from analytics.models.scoring import fluctuation, learning, moment, pooled, way_back
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
     DRIFT_UP,
     EXPERTS,
+    FLUCTUATION,
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
-    NOISE_UP,
     PHASE_DOWN,
     PHASE_UP,
     Core,
@@ -24,18 +24,20 @@ from analytics.models.scoring.layout import (
 from analytics.models.scoring.level import SIGMA_PER_SCALE
 from analytics.models.scoring.phase import FLOOR_SHARE
 from analytics.models.scoring.prefetch import prefetch
+from analytics.models.scoring.rest import RESTING
 from common.jit import compiled_unchecked as compiled
 
-REASONS = ("", "level", "season", "shape", "drift", "spread", "silence", "phase", "not enough history")
-_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _NOISE, _SILENCE, _PHASE, _TOO_SHORT = range(9)
+REASONS = ("", "level", "season", "shape", "drift", "fluctuation", "silence", "phase", "not enough history")
+_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _FLUCTUATION, _SILENCE, _PHASE, _TOO_SHORT = range(9)
 
-# What ``make eval`` leaves out to see what it is good for; the bits of experts are those of their pairs in ``layout``.
-MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_NOISE, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(7))
+# What ``make eval`` leaves out to see what it is good for, and the bit of each expert.
+MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_FLUCTUATION, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(7))
+_MUTED_BY = (0, 0, 1, 1, 2, 2, 3, 4, 4)
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
 ALERT_NATS = 9.6
-# What each expert's surprise counts for: level and spread alone are more often wrong than the others.
-WEIGHTS = (0.8, 0.8, 1.0, 1.0, 1.0, 1.0, 0.8, 0.8, 1.0, 1.0)
+# What each expert's surprise counts for: distances from the level alone are more often wrong than the others.
+WEIGHTS = (0.8, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 # More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one, and less
 # where there are fewer, down to those of an hour.
 _PACE_NATS, _USUAL_STEP_S, _LONG_STEP_S = 0.4, 300.0, 3600.0
@@ -49,13 +51,19 @@ _AHEAD = 6  # rows
 
 
 @compiled
+def weight(core: Core, expert: int) -> float:
+    """What the surprise of an expert counts for; of a series that rests, a departure's distance is its jump."""
+    return 1.0 if core.rest > RESTING else WEIGHTS[expert]
+
+
+@compiled
 def most_surprised(core: Core, tails: Tails, statistics: NDArray[np.float64], muted: int) -> tuple[int, float]:
     """The expert whose statistic is least likely, and its surprise in nats."""
     best, most = 0, 0.0
     for expert in range(EXPERTS if core.phase.proved > 0.5 else PHASE_UP):
-        if statistics[expert] <= tails.threshold[expert] or muted & 1 << (expert >> 1):
+        if statistics[expert] <= tails.threshold[expert] or muted & 1 << _MUTED_BY[expert]:
             continue
-        nats = WEIGHTS[expert] * tail.surprise(tails, expert, statistics[expert])
+        nats = weight(core, expert) * tail.surprise(tails, expert, statistics[expert])
         if nats > most and nats > _HEIGHT_FROM_NATS:
             beyond = _BEYOND if expert < DRIFT_UP else 1.0
             nats = min(nats, tail.known_height(tails, expert, statistics[expert], core.values.count, beyond))
@@ -84,8 +92,8 @@ def judge(
     reason = _SEASON if proved else _LEVEL
     if best >= PHASE_UP:
         reason = _PHASE
-    elif best >= NOISE_UP:
-        reason = _NOISE
+    elif best == FLUCTUATION:
+        reason = _FLUCTUATION
     elif best >= DRIFT_UP:
         reason = _DRIFT
     elif best >= JUMP_UP:
@@ -103,9 +111,9 @@ def judge(
 
 
 @compiled
-def alert_limit(tails: Tails, expert: int) -> float:
+def alert_limit(core: Core, tails: Tails, expert: int) -> float:
     """The statistic that would alert."""
-    return tail.limit(tails, expert, ALERT_NATS / WEIGHTS[expert])
+    return tail.limit(tails, expert, ALERT_NATS / weight(core, expert))
 
 
 @compiled
@@ -113,12 +121,12 @@ def band(core: Core, tails: Tails, now: Moment) -> tuple[float, float, float]:
     """The expected value, and the limits beyond which the distance from it would alert (of a period: if it lasted)."""
     if core.phase.proved > 0.5 and not np.isnan(now.period_low):
         sigma = SIGMA_PER_SCALE * max(core.phase.error, FLOOR_SHARE * now.floor)
-        low = now.period_low - sigma * alert_limit(tails, PHASE_DOWN)
-        high = now.period_high + sigma * alert_limit(tails, PHASE_UP)
+        low = now.period_low - sigma * alert_limit(core, tails, PHASE_DOWN)
+        high = now.period_high + sigma * alert_limit(core, tails, PHASE_UP)
         return 0.5 * (now.period_low + now.period_high), low, high
     expected, sigma = moment.expectation(core, now)
-    low = expected - sigma * alert_limit(tails, LEVEL_DOWN)
-    return expected, low, expected + sigma * alert_limit(tails, LEVEL_UP)
+    low = expected - sigma * alert_limit(core, tails, LEVEL_DOWN)
+    return expected, low, expected + sigma * alert_limit(core, tails, LEVEL_UP)
 
 
 class Rows(NamedTuple):
@@ -181,6 +189,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         moment.look_back(core, season.slots, x, time_s, now)
         moment.measure(core, x, now, statistics)
         way_back.measure(core, x, now, statistics)
+        fluctuation.measure(core, tails, season.slots, now, statistics)
         ready = count >= pace.warmup
         if count == pace.warmup and kinds.size:
             pooled.begin_tails(pools[kinds[i]], tails)

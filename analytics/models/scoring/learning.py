@@ -4,8 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
+from analytics.models.scoring import fluctuation
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
+from analytics.models.scoring import rest as rests
 from analytics.models.scoring import season as seasons
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
@@ -13,6 +15,7 @@ from analytics.models.scoring.layout import (
     DRIFT_DOWN,
     DRIFT_UP,
     EXPERTS,
+    FLUCTUATION,
     HOUR_S,
     LEVEL_DOWN,
     LEVEL_UP,
@@ -25,7 +28,7 @@ from analytics.models.scoring.layout import (
     Season,
     Tails,
 )
-from analytics.models.scoring.moment import RESIDUAL_FLOOR, RESIDUALS_MIN, USUAL_NOISE
+from analytics.models.scoring.moment import RESIDUAL_FLOOR, RESIDUALS_MIN
 from common.jit import compiled_unchecked as compiled
 
 # Values of one event that the tails learn in full, and the weight of those after them: of alerts, of others.
@@ -50,7 +53,7 @@ _WEEK_TRIAL_DAYS = 8.0
 def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> None:
     """The first value of a series, whose state is all zero."""
     core.values.level = core.values.fast = core.anchor = core.last = x
-    core.values.count, core.noise, core.run, core.time_s = 1.0, USUAL_NOISE, 1.0, time_s
+    core.values.count, core.run, core.time_s = 1.0, 1.0, time_s
     for expert in range(EXPERTS):
         tail.begin(tails, expert)
     season.bins[:WEEK_FROM] = UNKNOWN
@@ -107,7 +110,7 @@ def learn_run(core: Core, x: float) -> None:
 
 
 @compiled
-def learn_moment(core: Core, x: float, time_s: float, now: Moment, alpha: float) -> None:
+def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment, alpha: float) -> None:
     """The usual interval, the scale with all outliers, and the running means of the experts."""
     count, span_s = core.values.count, time_s - core.time_s
     if count < 2.0:
@@ -119,14 +122,16 @@ def learn_moment(core: Core, x: float, time_s: float, now: Moment, alpha: float)
     gross, error = core.gross_scale, abs(x - core.values.level)
     rate = max(0.5 * alpha, 1.0 / (count + 1.0))
     core.gross_scale += rate * ((min(error, _GROSS_CLIP * gross) if gross > 0.0 else error) - gross)
-    core.drift, core.drift_slow, core.noise = now.next_drift, now.next_drift_slow, now.next_noise
+    core.drift, core.drift_slow = now.next_drift, now.next_drift_slow
     learn_run(core, x)
+    fluctuation.learn_variance(core, now.jump)
+    rests.learn(core, tails, x, rate, core.streak == 0.0 or count < _KNOWN_VALUES)
 
 
 @compiled
-def learn_season(core: Core, tails: Tails, bins: NDArray[np.int16], x: float, now: Moment, pace: Pace) -> None:
+def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment, pace: Pace) -> None:
     """The profiles of day and week, their residuals, and whether these are small enough for the season to be used."""
-    days, off = now.season_days, x - core.anchor
+    bins, days, off = season.bins, now.season_days, x - core.anchor
     error = off - now.of_day - now.of_week
     if now.has_season > 0.5:
         floor, residuals, of_hour = now.floor, core.residuals, core.interval_s / HOUR_S
@@ -142,8 +147,10 @@ def learn_season(core: Core, tails: Tails, bins: NDArray[np.int16], x: float, no
             seasons.learn_scale(core, bins, int(now.hour_of_day), bounded, days - 1.0, of_hour)
         levels.learn_fast(residuals, now.residual, floor, pace.alpha)
         levels.learn_level(residuals, now.residual, now.z_residual, floor, pace)
+        if now.season_proved > 0.5 and core.streak == 0.0:
+            fluctuation.learn(core, season.slots, now)
         if days >= _PROVED_DAYS:
-            prove(core, tails)
+            prove(core, tails, season.slots)
     between = (int(now.first_bin), int(now.second_bin), now.second_weight)
     seasons.learn_day(core, bins, between, off - now.of_week, error, days, core.interval_s / core.bin_s)
 
@@ -158,15 +165,18 @@ def learn_whether_weekly(core: Core, bins: NDArray[np.int16], residual: float, h
 
 
 @compiled
-def prove(core: Core, tails: Tails) -> None:
-    """A season is used while its residuals are clearly smaller than the distances from the plain level."""
+def prove(core: Core, tails: Tails, slots: NDArray[np.int16]) -> None:
+    """A season is used while its residuals are clearly smaller than the distances from the plain level, and not of a
+    series that mostly rests: its departures come at any time. The slots then hold something else.
+    """
     share = _PROVED_UNTIL if core.season_proved > 0.5 else _PROVED_BELOW
-    proved = 1.0 if core.residuals.scale < share * core.values.scale else 0.0
+    proved = 1.0 if core.residuals.scale < share * core.values.scale and core.rest <= rests.RESTING else 0.0
     if proved == core.season_proved:
         return
     core.season_proved = proved
-    core.drift = core.drift_slow = 0.0
-    for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN):
+    core.drift = core.drift_slow = core.phase.slot_s = core.phase.lag = core.phase.proved = 0.0
+    slots[:] = 0
+    for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN, FLUCTUATION):
         tail.begin(tails, expert)
 
 
@@ -175,12 +185,12 @@ def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now
     """Everything but the tails."""
     count = core.values.count
     levels.learn_step(core, x, now.floor, pace.alpha)
-    learn_moment(core, x, time_s, now, pace.alpha)
+    learn_moment(core, tails, x, time_s, now, pace.alpha)
     if count == pace.warmup:
         core.bin_s, core.season_from_s = seasons.bin_seconds(core.interval_s), time_s
         core.quantum = max(core.values.scale, now.floor) / _QUANTA
     elif core.bin_s > 0.0:
-        learn_season(core, tails, season.bins, x, now, pace)
+        learn_season(core, tails, season, x, now, pace)
     if count >= pace.warmup and core.season_proved < 0.5:
         forecast = 0.5 * (now.period_low + now.period_high)
         phases.learn(core, season.slots, x, time_s, forecast, now.z_period, now.floor)

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
+from analytics.models.scoring import rest as rests
 from analytics.models.scoring import season as seasons
 from analytics.models.scoring.layout import (
     DAY_S,
@@ -14,8 +15,6 @@ from analytics.models.scoring.layout import (
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
-    NOISE_DOWN,
-    NOISE_UP,
     PHASE_DOWN,
     PHASE_UP,
     Core,
@@ -24,9 +23,7 @@ from analytics.models.scoring.layout import (
 from common.jit import compiled_unchecked as compiled
 
 RESIDUAL_FLOOR = 0.3  # of the floor: a proved season leaves little
-USUAL_NOISE = 0.8  # mean of |z| of a normal distribution
 RESIDUALS_MIN = 20.0  # until their statistics count
-_NOISE_RATE, _NOISE_SIGMA, _NOISE_Z_MAX = 0.1, 0.18, 4.0
 # Means over some 6 and some 24 values, in standard deviations of such means of independent values.
 _DRIFT_RATE, _DRIFT_SIGMA = 1.0 / 6.0, 0.30
 _SLOW_RATE, _SLOW_SIGMA = 1.0 / 24.0, 0.146
@@ -43,7 +40,8 @@ _WEEK_FROM_DAYS, _WEEK_BETTER = 8.0, 0.85
 def look(core: Core, bins: NDArray[np.int16], time_s: float, now: Moment) -> None:
     """Fills in what the season predicts for a moment."""
     now.has_season = now.of_day = now.of_week = 0.0
-    now.floor = max(_FLOOR_SHARE * abs(core.values.level) + _FLOOR_MIN, _GROSS_SHARE * core.gross_scale)
+    plain = _GROSS_SHARE * core.gross_scale
+    now.floor = max(_FLOOR_SHARE * abs(core.values.level) + _FLOOR_MIN, rests.scale_of(core, plain))
     now.season_proved = 0.0
     if core.bin_s <= 0.0:
         return
@@ -88,21 +86,11 @@ def drift_statistic(fast: float, slow: float) -> float:
 
 
 @compiled
-def noise_statistic(core: Core, jump: float, now: Moment) -> float:
-    """How much more variable the series has become, in standard deviations of that; fills in the next noise."""
-    noise = core.noise
-    if core.runs > 0.0:
-        noise += _NOISE_RATE * (min(abs(jump), _NOISE_Z_MAX) - noise)
-    now.next_noise = noise
-    return (noise - USUAL_NOISE) / ((noise + USUAL_NOISE) * 0.5 * _NOISE_SIGMA)
-
-
-@compiled
 def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) -> None:
     """The statistic of each expert, from the state before it learns this value."""
     floor, residuals = now.floor, core.residuals
     now.z_value = levels.distance(x - core.values.level, core.values.scale, floor)
-    now.z_residual = 0.0
+    now.z_residual = now.error = 0.0
     error, scale, scale_min = x - core.values.fast, core.values.fast_scale, floor
     if core.step_scale < _STEP_BETTER * scale < _STEP_WALK * core.values.scale:
         error, scale = x - core.last, core.step_scale
@@ -111,6 +99,7 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
         now.z_residual = levels.distance(residual - residuals.level, now.residual_scale, RESIDUAL_FLOOR * floor)
         if residuals.count > RESIDUALS_MIN and residuals.fast_scale < scale:
             error, scale, scale_min = residual - residuals.fast, residuals.fast_scale, RESIDUAL_FLOOR * floor
+        now.error, now.error_scale, now.error_floor = error, scale, scale_min
         if residuals.count > RESIDUALS_MIN:
             scale *= now.residual_scale / max(residuals.scale, _FLOOR_MIN)
     jump = levels.distance(error, scale, scale_min)
@@ -118,11 +107,10 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
     bounded = min(max(z, -_Z_MAX), _Z_MAX)
     drift = now.next_drift = core.drift + _DRIFT_RATE * (bounded - core.drift)
     slow = now.next_drift_slow = core.drift_slow + _SLOW_RATE * (bounded - core.drift_slow)
-    noisier = noise_statistic(core, jump, now)
+    now.jump = jump
     lasting = phases.lasting(core.phase, now.z_period)
     statistics[LEVEL_UP], statistics[LEVEL_DOWN] = z, -z
     statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump
     statistics[DRIFT_UP] = drift_statistic(drift / _DRIFT_SIGMA, slow / _SLOW_SIGMA)
     statistics[DRIFT_DOWN] = drift_statistic(-drift / _DRIFT_SIGMA, -slow / _SLOW_SIGMA)
-    statistics[NOISE_UP], statistics[NOISE_DOWN] = noisier, -noisier
     statistics[PHASE_UP], statistics[PHASE_DOWN] = lasting, -lasting

@@ -114,8 +114,15 @@ def limit(tails: Tails, expert: int, nats: float) -> float:
 def begin(tails: Tails, expert: int) -> None:
     """The tail that holds for series in general, on the conservative side."""
     threshold, excess = (2.3, 0.55) if expert < DRIFT_UP else (3.0, 0.9)
+    begin_at(tails, expert, threshold, excess, 0.0)
+
+
+@compiled
+def begin_at(tails: Tails, expert: int, threshold: float, excess: float, excesses: float) -> None:
+    """An exponential tail of that mean excess, which counts for so many."""
     tails.threshold[expert], tails.excess[expert], tails.square[expert] = threshold, excess, 2.0 * excess * excess
-    tails.excesses[expert] = tails.newest[expert] = tails.top[expert] = 0.0
+    tails.excesses[expert] = excesses
+    tails.newest[expert] = tails.top[expert] = 0.0
     tails.ladder[:, expert] = 0.0
 
 

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.scoring import level as levels
-from analytics.models.scoring.layout import JUMP_DOWN, JUMP_UP, NOISE_DOWN, NOISE_UP, Core, Moment
-from analytics.models.scoring.moment import noise_statistic
+from analytics.models.scoring.layout import JUMP_DOWN, JUMP_UP, Core, Moment
 from common.jit import compiled_unchecked as compiled
 
 
@@ -18,6 +17,4 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
         return
     jump = levels.distance(x - core.values.fast, core.values.fast_scale, now.floor)
     if abs(jump) < abs(statistics[JUMP_UP]):
-        noisier = noise_statistic(core, jump, now)
         statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump
-        statistics[NOISE_UP], statistics[NOISE_DOWN] = noisier, -noisier

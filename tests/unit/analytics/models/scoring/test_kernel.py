@@ -9,11 +9,14 @@ from analytics.models.scoring import kernel
 from analytics.models.scoring.kernel import REASONS
 from analytics.models.scoring.layout import (
     DRIFT_DOWN,
+    DRIFT_UP,
     EXPERTS,
+    FLUCTUATION,
+    JUMP_DOWN,
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
-    NOISE_UP,
+    PHASE_DOWN,
     PHASE_UP,
 )
 from tests.unit.analytics.models.scoring import records
@@ -56,13 +59,13 @@ def judged(
         (LEVEL_DOWN, "level"),
         (JUMP_UP, "shape"),
         (DRIFT_DOWN, "drift"),
-        (NOISE_UP, "spread"),
+        (FLUCTUATION, "fluctuation"),
         (PHASE_UP, "phase"),
     ],
 )
 def test_the_least_likely_statistic_gives_score_and_reason(expert: int, reason: str) -> None:
     threshold, excess = (2.3, 0.55) if expert < DRIFT_DOWN - 1 else (3.0, 0.9)
-    weight = 1.0 if expert in (JUMP_UP, DRIFT_DOWN, PHASE_UP) else 0.8
+    weight = 0.8 if expert in (LEVEL_UP, LEVEL_DOWN) else 1.0
     score, given = judged({expert: threshold + 4.0 * excess, (expert + 2) % EXPERTS: threshold})
     assert given == reason
     assert score == pytest.approx(weight * (3.5066 + 4.0) / 9.6, rel=1e-5)
@@ -75,6 +78,21 @@ def test_statistics_below_their_thresholds_score_0() -> None:
 def test_a_muted_expert_is_left_out() -> None:
     assert judged({LEVEL_UP: 9.0}, muted=kernel.MUTE_LEVEL) == (0.0, "")
     assert judged({LEVEL_UP: 9.0}, muted=kernel.MUTE_SHAPE)[1] == "level"
+
+
+@pytest.mark.parametrize(
+    ("mute", "experts"),
+    [
+        (kernel.MUTE_LEVEL, (LEVEL_UP, LEVEL_DOWN)),
+        (kernel.MUTE_SHAPE, (JUMP_UP, JUMP_DOWN)),
+        (kernel.MUTE_DRIFT, (DRIFT_UP, DRIFT_DOWN)),
+        (kernel.MUTE_FLUCTUATION, (FLUCTUATION,)),
+        (kernel.MUTE_PHASE, (PHASE_UP, PHASE_DOWN)),
+    ],
+)
+def test_each_bit_mutes_its_own_experts(mute: int, experts: tuple[int, ...]) -> None:
+    silent = [expert for expert in range(EXPERTS) if judged({expert: 9.0}, muted=mute) == (0.0, "")]
+    assert tuple(silent) == experts
 
 
 @pytest.mark.parametrize(
@@ -92,16 +110,16 @@ def test_a_muted_expert_is_left_out() -> None:
     ],
 )
 def test_short_history_and_the_pace_move_the_alert_level(count: float, interval_s: float, level: float) -> None:
-    score, _ = judged({NOISE_UP: 3.0 + 0.9}, count=count, interval_s=interval_s)
-    assert score == pytest.approx(0.8 * 4.5066 / level, rel=1e-5)
+    score, _ = judged({FLUCTUATION: 3.0 + 0.9}, count=count, interval_s=interval_s)
+    assert score == pytest.approx(4.5066 / level, rel=1e-5)
 
 
 def test_what_a_kind_has_learned_counts_as_history() -> None:
     core, tails, statistics = records.core(), records.tails(), np.zeros(EXPERTS)
-    core.values.count, core.interval_s, statistics[NOISE_UP] = 30.0, 300.0, 3.9
+    core.values.count, core.interval_s, statistics[FLUCTUATION] = 30.0, 300.0, 3.9
     tails.excesses[LEVEL_UP] = 20.0  # three in a hundred values are excesses
     score, _ = kernel.judge(core, tails, statistics, 1.0, False, 0)
-    assert score == pytest.approx(0.8 * 4.5066 / (9.6 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
+    assert score == pytest.approx(4.5066 / (9.6 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
 
 
 def test_the_band_ends_where_the_distance_from_the_level_would_alert() -> None:
@@ -109,6 +127,16 @@ def test_the_band_ends_where_the_distance_from_the_level_would_alert() -> None:
     core.values.level, core.values.scale = 100.0, 10.0
     far = 1.2533 * 10.0 * (2.3 + 0.55 * (9.6 / 0.8 - 3.5066))
     assert kernel.band(core, tails, now) == pytest.approx((100.0, 100.0 - far, 100.0 + far), rel=1e-5)
+
+
+def test_the_level_of_a_series_that_rests_counts_in_full() -> None:
+    core, tails, statistics, now = records.core(), records.tails(), np.zeros(EXPERTS), records.moment()
+    core.values.count, core.interval_s, core.rest, statistics[LEVEL_UP] = 1e9, 300.0, 0.61, 2.3 + 4.0 * 0.55
+    score, _ = kernel.judge(core, tails, statistics, 1.0, False, 0)
+    assert score == pytest.approx((3.5066 + 4.0) / 9.6, rel=1e-5)
+    core.values.scale = 10.0
+    far = 1.2533 * 10.0 * (2.3 + 0.55 * (9.6 - 3.5066))
+    assert kernel.band(core, tails, now) == pytest.approx((0.0, -far, far), rel=1e-5)
 
 
 def test_the_band_of_a_proved_period_is_around_its_span() -> None:

@@ -15,8 +15,6 @@ from analytics.models.scoring.layout import (
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
-    NOISE_DOWN,
-    NOISE_UP,
     PHASE_UP,
     SCALE_FROM,
     WEEK_FROM,
@@ -31,7 +29,7 @@ def plain() -> Any:
     core = records.core()
     core.values.level = core.values.fast = core.last = 100.0
     core.values.scale = core.values.fast_scale = core.step_scale = 10.0
-    core.noise, core.runs = moment.USUAL_NOISE, 1.0
+    core.runs = 1.0
     return core
 
 
@@ -131,15 +129,12 @@ def test_statistics_of_a_plain_series() -> None:
     now = looked(core, records.season())
     found, z = measured(core, 130.0, now), 30.0 / (SIGMA * 10.0)
     drift, slow = 0.6 + (z - 0.6) / 6.0, 0.3 + (z - 0.3) / 24.0
-    noise = 0.8 + 0.1 * (z - 0.8)
     assert found[LEVEL_UP] == found[JUMP_UP] == pytest.approx(z)
     assert found[LEVEL_DOWN] == -found[LEVEL_UP]
     assert found[DRIFT_UP] == pytest.approx(max(drift / 0.30, min(slow / 0.146, 2.0 * drift / 0.30)))
     assert found[DRIFT_DOWN] == pytest.approx(max(-drift / 0.30, min(-slow / 0.146, -2.0 * drift / 0.30)))
-    assert found[NOISE_UP] == pytest.approx((noise - 0.8) / ((noise + 0.8) / 2.0 * 0.18))
-    assert found[NOISE_DOWN] == -found[NOISE_UP]
     assert found[PHASE_UP] == 0.0
-    assert (now.next_drift, now.next_drift_slow, now.next_noise) == pytest.approx((drift, slow, noise))
+    assert (now.next_drift, now.next_drift_slow, now.jump, now.error) == pytest.approx((drift, slow, z, 0.0))
 
 
 def test_distances_are_bounded_in_running_means() -> None:
@@ -148,13 +143,6 @@ def test_distances_are_bounded_in_running_means() -> None:
     found = measured(core, 1e9, now)
     assert found[LEVEL_UP] == 100.0
     assert now.next_drift == pytest.approx(6.0 / 6.0)
-    assert now.next_noise == pytest.approx(0.8 + 0.1 * (4.0 - 0.8))
-
-
-def test_noise_is_not_measured_while_a_series_has_had_one_value_only() -> None:
-    core = plain()
-    core.runs = 0.0
-    assert measured(core, 500.0, looked(core, records.season()))[NOISE_UP] == 0.0
 
 
 @pytest.mark.parametrize(
