@@ -36,7 +36,7 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -120,7 +120,7 @@ class Correlator:
         new = self._memory.versions
         view = CorrelationView(
             *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
-            self._known_swaps(now_ns),
+            *(self._known_swaps(now_ns), _unpaged(tracks)),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -220,7 +220,7 @@ class Correlator:
         rests_on = (
             deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
-            view.swaps,
+            *(view.swaps, view.unpaged),
             past_hold,
             [
                 (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
@@ -350,6 +350,17 @@ def _away(tracks: Iterable[Track]) -> Mapping[str, ObjectRef]:
         if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
         for name in track.cause.gone
     }
+
+
+def _unpaged(tracks: Iterable[Track]) -> frozenset[tuple[IncidentKind, ObjectRef]]:
+    """Pressure on the fabric that fires and that nobody was paged for, by kind and root."""
+    kinds = incident_kinds()
+    return frozenset(
+        (track.cause.kind, track.cause.root)
+        for track in tracks
+        if track.fires and track.severity is Severity.INFO
+        if kinds[track.cause.kind].disturbs_fabric and not kinds[track.cause.kind].pages_without_waiting
+    )
 
 
 def _as_before(claim: Claim, before: Claim | None) -> Claim:

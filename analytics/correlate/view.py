@@ -1,7 +1,7 @@
 """What is wrong right now, indexed for the families of causes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectKind, ObjectRef
+from telemetry.objects import ObjectKind, ObjectRef, job
 
 T = TypeVar("T")
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
@@ -31,6 +31,7 @@ class CorrelationView:
     device that one of these took away with its root, that root.
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
     versions: what is new on devices. swaps: of cables, whose incidents ended not long ago.
+    unpaged: those of ``firing`` that are pressure on the fabric which nobody was paged for.
     Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
@@ -47,13 +48,14 @@ class CorrelationView:
         versions: Versions | None = None,
         kept: Kept | None = None,
         swaps: Sequence[Swap] = (),
+        unpaged: Set[tuple[IncidentKind, ObjectRef]] = frozenset(),
     ) -> None:
         self._kept = kept or Kept()
         self._now_ns, self.asked_for_time = now_ns, False
         self.away = away or {}
         self.absences = {} if absences is None else absences
         self.versions = {} if versions is None else versions
-        self.swaps = swaps
+        self.swaps, self.unpaged = swaps, unpaged
         self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings
@@ -94,8 +96,16 @@ class CorrelationView:
         return min(finding.onset_ns for finding in self.about(job) if finding.kind in JOB_WAITS)
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
-        """The best ranked object, unless an incident that already fires names another of them."""
-        return next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
+        """The best ranked object, unless an incident that already fires names another of them. One that nobody was
+        paged for is named otherwise in the tick in which a job waits at a better one: its page must not name what was
+        a line on a board before."""
+        named = next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
+        return ranked[0] if (kind, named) in self.unpaged and self.began_to_wait(ranked[0]) else named
+
+    def began_to_wait(self, ref: ObjectRef) -> list[int]:
+        """Since when each job of an object waits, of those that do."""
+        jobs = (job(job_id) for job_id in self.jobs.of(ref))
+        return [self.waits_since(one) for one in jobs if any(each.kind in JOB_WAITS for each in self.about(one))]
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind already fires with one of ``refs`` as its root."""

@@ -1,8 +1,9 @@
 """Cables that were pulled at once: several of one host, and two that have changed places.
 
 Two links of a host do not fail at once by chance, so they are one incident. Where all of them lead to one switch the
-fault may as well be at its end: that is one incident, too, and becomes that of the switch if links of others follow. Two
-cables are swapped where both ends of one lead to the ends of the other one by now: as LLDP says once they are plugged in.
+fault may as well be at its end: that is one incident, too, and becomes that of the switch if links of others follow.
+Two cables are swapped where both ends of one lead to the ends of the other one by now: as LLDP says once they are
+plugged in.
 """
 
 from collections import defaultdict

@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
+from analytics.correlate.cause import PAUSES, QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
+from analytics.correlate.symptoms import follows
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -31,8 +32,9 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
-        firing = [port for port in at_host[host] if view.is_firing(IncidentKind.SLOW_RECEIVER, [port])]
-        yield view.kept(_slow_receiver, host, host, at_host[host], firing)
+        ranked = sorted(at_host[host], key=lambda port: (not _began_with_wait(view, port), -_paused(view, port), port))
+        root = view.root(IncidentKind.SLOW_RECEIVER, ranked)
+        yield view.kept(_slow_receiver, host, host, at_host[host], root)
     held = frozenset(origin.port for origin in view.origins)
     queues: defaultdict[str, set[FindingKind]] = defaultdict(set)
     for finding in view.of(*QUEUES):
@@ -42,16 +44,13 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
-def _slow_receiver(
-    view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]], _firing: Sequence[ObjectRef]
-) -> Cause:
-    """A host that pauses its leaf ports; one cause, however many. _firing: those that are roots of open incidents.
+def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]], root: ObjectRef) -> Cause:
+    """A host that pauses its leaf ports; one cause, however many. root: the one that it is named by.
 
     Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and
     IOMMU of healthy hosts are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has
     waited for longer.
     """
-    root = view.root(IncidentKind.SLOW_RECEIVER, sorted(ports))
     found = [origin for port in sorted(ports) for origin in ports[port]]
     devices = frozenset[str]().union(*(origin.devices for origin in found))
     several, links = len(ports) > 1, len(view.graph.links(host))
@@ -102,7 +101,7 @@ def _incast(view: CorrelationView, switch: str, found: list[Origin], held: froze
     backed = {port: on for port, on in ports.items() if found or port in twice}
     if not backed:
         return
-    ranked = sorted(backed, key=lambda port: (-_congestion(backed[port]), port))
+    ranked = sorted(backed, key=lambda port: (not _began_with_wait(view, port), -_congestion(backed[port]), port))
     root = view.root(IncidentKind.INCAST, ranked)
     yield _incast_into(view, root, backed[root], found)
     least = CONGESTED_SHARE * _congestion(backed[root])
@@ -123,6 +122,24 @@ def _incast_into(view: CorrelationView, root: ObjectRef, on: list[Finding], foun
         tier=Tier.HARD if found else Tier.SOFT,
         devices=frozenset[str]({switch}).union(*(origin.devices for origin in found)),
     )
+
+
+def _began_with_wait(view: CorrelationView, port: ObjectRef) -> bool:
+    """Whether a job of the host at a port began to wait when what congests or pauses the port began or changed."""
+    since = view.began_to_wait(port)
+    found = (*view.about(port), *_at_peer(view, port)) if since else ()
+    onsets = sorted(each.onset_ns for each in found if each.kind in PAUSES | QUEUES)
+    return any(follows(view.config, onsets, each) for each in since)
+
+
+def _paused(view: CorrelationView, port: ObjectRef) -> float:
+    """How much a port is paused, by either end, in units of the least that a finding needs."""
+    return max([each.score for each in (*view.about(port), *_at_peer(view, port)) if each.kind in PAUSES], default=0.0)
+
+
+def _at_peer(view: CorrelationView, port: ObjectRef) -> Sequence[Finding]:
+    peer = view.graph.peers.get(port)
+    return view.about(peer) if peer else ()
 
 
 def _congestion(findings: list[Finding]) -> float:

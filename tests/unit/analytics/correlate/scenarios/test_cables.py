@@ -11,7 +11,7 @@ from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
 from telemetry.objects import parse_object
 from telemetry.topology import Link, TopologyFact
-from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
+from tests.unit.analytics.correlate.small_fabric import T0, Run, S
 
 A, B = "leaf1/Ethernet0--node1/mlx5_0", "leaf3/Ethernet0--node1/mlx5_2"
 FIRST, SECOND = ("leaf1/Ethernet0", "node1/mlx5_0"), ("leaf3/Ethernet0", "node1/mlx5_2")

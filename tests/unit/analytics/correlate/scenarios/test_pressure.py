@@ -398,3 +398,32 @@ def test_congestion_that_comes_back_is_one_incident(cluster: Fabric, run: Run) -
         run.clear(found)
         run.tick(ticks=30)
     assert (run.only.kind, run.only.occurrences) == (I.CONGESTION, 2)
+
+
+@pytest.mark.parametrize("score", [1.2, 5.0])
+def test_a_page_names_the_port_that_began_with_the_wait_and_no_older_line_of_the_board(
+    cluster: Fabric, run: Run, score: float
+) -> None:
+    """A healthy host pauses one of its ports now and then; minutes later another one accepts too little."""
+    before, since = cluster.facing(1, 2), cluster.facing(3, 2)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, before, 0, score=2.0), ticks=60)
+    assert (run.only.root.name, run.pages) == (before, [])
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, since, 300, score=score), ticks=3)
+    assert (run.only.root.name, run.pages) == (before, [])  # nobody waits: the line is the same
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 310), ticks=3)
+    assert run.pages == [f"slow_receiver {since}"]
+    run.tick(ticks=30)
+    assert (run.only.root.name, len(run.pages)) == (since, 1)
+
+
+def test_an_incast_that_began_with_the_wait_is_paged_and_not_an_older_one_of_its_switch(
+    cluster: Fabric, run: Run
+) -> None:
+    before, since = cluster.facing(2, 4), cluster.facing(2, 1)
+    pause = cluster.find(K.PFC_PAUSE_SENT, cluster.uplink(2, 1), 1)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, before, 0, score=4), pause, ticks=60)
+    assert (run.only.root.name, run.pages) == (before, [])
+    run.tick(cluster.find(K.QUEUE_CONGESTED, since, 300, score=3), cluster.find(K.JOB_STALLED, "job:1", 303), ticks=4)
+    assert run.pages == [f"incast {since}"]
+    run.tick(ticks=30)
+    assert len(run.pages) == 1
