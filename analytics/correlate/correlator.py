@@ -241,15 +241,18 @@ class Correlator:
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
+            # What a job waits for is known better with each reading; it is kept so that it pages once, where it has.
+            unpaged = (track.cause.kind, track.cause.root) in view.unpaged
+            symptoms = frozenset[str]() if unpaged else frozenset(track.symptoms)
             if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
-                open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
+                open_causes.append(OpenCause(track.cause, track.onset_ns, False, symptoms))
                 if (
                     track.cause.gone or track.cause.links
                 ):  # the others of a group stay with its root as long as any is left
                     causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
-            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
+            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, symptoms))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         return self._chooser(view, causes, open_causes, past_hold), causes

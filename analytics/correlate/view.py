@@ -96,11 +96,8 @@ class CorrelationView:
         return min(finding.onset_ns for finding in self.about(job) if finding.kind in JOB_WAITS)
 
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
-        """The best ranked object, unless an incident that already fires names another of them. One that nobody was
-        paged for is named otherwise in the tick in which a job waits at a better one: its page must not name what was
-        a line on a board before."""
-        named = next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
-        return ranked[0] if (kind, named) in self.unpaged and self.began_to_wait(ranked[0]) else named
+        """The best ranked object, unless an incident that already fires names another of them."""
+        return next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
 
     def began_to_wait(self, ref: ObjectRef) -> list[int]:
         """Since when each job of an object waits, of those that do."""

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from analytics.correlate.cause import PAUSES, QUEUES, STORAGE, Cause, cause_of
+from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
 from analytics.correlate.symptoms import follows
 from analytics.correlate.view import CorrelationView
@@ -32,8 +32,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
-        ranked = sorted(at_host[host], key=lambda port: (not _began_with_wait(view, port), -_paused(view, port), port))
-        root = view.root(IncidentKind.SLOW_RECEIVER, ranked)
+        root = _root(view, IncidentKind.SLOW_RECEIVER, {port: _paused(view, port) for port in at_host[host]})
         yield view.kept(_slow_receiver, host, host, at_host[host], root)
     held = frozenset(origin.port for origin in view.origins)
     queues: defaultdict[str, set[FindingKind]] = defaultdict(set)
@@ -101,8 +100,7 @@ def _incast(view: CorrelationView, switch: str, found: list[Origin], held: froze
     backed = {port: on for port, on in ports.items() if found or port in twice}
     if not backed:
         return
-    ranked = sorted(backed, key=lambda port: (not _began_with_wait(view, port), -_congestion(backed[port]), port))
-    root = view.root(IncidentKind.INCAST, ranked)
+    root = _root(view, IncidentKind.INCAST, {port: _congestion(on) for port, on in backed.items()})
     yield _incast_into(view, root, backed[root], found)
     least = CONGESTED_SHARE * _congestion(backed[root])
     for port in sorted(twice - {root}):
@@ -124,22 +122,34 @@ def _incast_into(view: CorrelationView, root: ObjectRef, on: list[Finding], foun
     )
 
 
+def _root(view: CorrelationView, kind: IncidentKind, strengths: Mapping[ObjectRef, float]) -> ObjectRef:
+    """The port that a cause is named by: of those that began when a job began to wait the strongest, else of all of
+    them. An incident that fires keeps its root, except one that nobody was paged for: its page would name what was a
+    line on a board before the wait."""
+    timely = {port for port in strengths if _began_with_wait(view, port)}
+    ranked = sorted(strengths, key=lambda port: (port not in timely, -strengths[port], port))
+    known = view.root(kind, ranked)
+    return ranked[0] if (kind, known) in view.unpaged and ranked[0] in timely else known
+
+
 def _began_with_wait(view: CorrelationView, port: ObjectRef) -> bool:
     """Whether a job of the host at a port began to wait when what congests or pauses the port began or changed."""
     since = view.began_to_wait(port)
-    found = (*view.about(port), *_at_peer(view, port)) if since else ()
-    onsets = sorted(each.onset_ns for each in found if each.kind in PAUSES | QUEUES)
+    found = [*_holding(view, port), *(each for each in view.about(port) if each.kind in QUEUES)] if since else []
+    onsets = sorted(each.onset_ns for each in found)
     return any(follows(view.config, onsets, each) for each in since)
 
 
 def _paused(view: CorrelationView, port: ObjectRef) -> float:
     """How much a port is paused, by either end, in units of the least that a finding needs."""
-    return max([each.score for each in (*view.about(port), *_at_peer(view, port)) if each.kind in PAUSES], default=0.0)
+    return max([each.score for each in _holding(view, port)], default=0.0)
 
 
-def _at_peer(view: CorrelationView, port: ObjectRef) -> Sequence[Finding]:
+def _holding(view: CorrelationView, port: ObjectRef) -> Iterable[Finding]:
+    """Pauses that keep a port from sending, as either end says."""
     peer = view.graph.peers.get(port)
-    return view.about(peer) if peer else ()
+    yield from (each for each in view.about(port) if each.kind is FindingKind.PFC_PAUSE_RECEIVED)
+    yield from (each for each in (view.about(peer) if peer else ()) if each.kind is FindingKind.PFC_PAUSE_SENT)
 
 
 def _congestion(findings: list[Finding]) -> float:

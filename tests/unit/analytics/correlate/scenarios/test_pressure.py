@@ -427,3 +427,25 @@ def test_an_incast_that_began_with_the_wait_is_paged_and_not_an_older_one_of_its
     assert run.pages == [f"incast {since}"]
     run.tick(ticks=30)
     assert len(run.pages) == 1
+
+
+def test_a_wait_goes_on_to_where_the_pauses_turn_out_to_begin_while_nobody_was_paged(cluster: Fabric, run: Run) -> None:
+    """What the spines are paused for is read a tick later than what leaf5 pauses, which has an old queue of its own."""
+    old = cluster.facing(5, 6)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, old, 0, 4), cluster.find(K.PFC_PAUSE_SENT, cluster.facing(5, 5), 1))
+    run.tick(ticks=60)
+    assert (run.only.root.name, run.pages) == (old, [])
+    root = cluster.facing(1, 4)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, root, 306, 9), cluster.find(K.ECN_MARKING, root, 307))
+    run.tick(
+        *(cluster.find(K.PFC_PAUSE_RECEIVED, name, 309) for name in ("node1/mlx5_0", "node6/mlx5_4")),
+        *(cluster.find(K.JOB_SLOWED, f"job:{job}", 312) for job in (1, 2)),
+    )
+    assert run.pages == []
+    assert about(run, old).title.endswith("32 GPUs, job 2 stalled")
+    run.tick(
+        *(cluster.find(K.PFC_PAUSE_RECEIVED, port, 309) for port in (cluster.uplink(5, 1), cluster.downlink(1, 1))),
+        ticks=30,
+    )
+    assert run.pages == [f"incast {root}"]
+    assert about(run, root).title.endswith("2 jobs stalled")
