@@ -449,3 +449,15 @@ def test_a_wait_goes_on_to_where_the_pauses_turn_out_to_begin_while_nobody_was_p
     )
     assert run.pages == [f"incast {root}"]
     assert about(run, root).title.endswith("2 jobs stalled")
+
+
+def test_of_two_hosts_that_began_to_pause_just_then_the_job_waits_for_the_one_that_pauses_most(
+    cluster: Fabric, run: Run
+) -> None:
+    """Both pause their leaves: the one two of its ports a little, as healthy hosts do, the other one by far more."""
+    little, most = [cluster.facing(leaf, 2) for leaf in (1, 3)], cluster.facing(4, 3)
+    run.tick(*(cluster.find(K.PFC_PAUSE_RECEIVED, port, 0, 3) for port in little), ticks=2)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, most, 8, 8), cluster.find(K.JOB_SLOWED, "job:1", 9), ticks=4)
+    assert run.pages == [f"slow_receiver {most}"]
+    run.tick(ticks=30)
+    assert len(run.pages) == 1
