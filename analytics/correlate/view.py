@@ -18,7 +18,7 @@ from analytics.correlate.waves import Member, Wave, waves
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.objects import ObjectKind, ObjectRef, job
+from telemetry.objects import ObjectKind, ObjectRef
 
 T = TypeVar("T")
 PLANNED = frozenset({ChangeKind.MAINTENANCE, ChangeKind.REBOOT, ChangeKind.FIRMWARE, ChangeKind.DRAIN})
@@ -101,8 +101,12 @@ class CorrelationView:
 
     def began_to_wait(self, ref: ObjectRef) -> list[int]:
         """Since when each job of an object waits, of those that do."""
-        jobs = (job(job_id) for job_id in self.jobs.of(ref))
-        return [self.waits_since(one) for one in jobs if any(each.kind in JOB_WAITS for each in self.about(one))]
+        return [self._waiting[job_id] for job_id in self.jobs.of(ref) if job_id in self._waiting]
+
+    @cached_property
+    def _waiting(self) -> Mapping[str, int]:
+        """Since when jobs wait, by id."""
+        return {each.object.name: self.waits_since(each.object) for each in self.of(*sorted(JOB_WAITS))}
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind already fires with one of ``refs`` as its root."""

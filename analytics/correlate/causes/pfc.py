@@ -1,7 +1,7 @@
 """Back-pressure with an origin: slow receiver, incast, pause loop."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
@@ -32,7 +32,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
-        root = _root(view, IncidentKind.SLOW_RECEIVER, {port: _paused(view, port) for port in at_host[host]})
+        root = _root(view, IncidentKind.SLOW_RECEIVER, at_host[host], lambda port: _paused(view, port))
         yield view.kept(_slow_receiver, host, host, at_host[host], root)
     held = frozenset(origin.port for origin in view.origins)
     queues: defaultdict[str, set[FindingKind]] = defaultdict(set)
@@ -100,7 +100,7 @@ def _incast(view: CorrelationView, switch: str, found: list[Origin], held: froze
     backed = {port: on for port, on in ports.items() if found or port in twice}
     if not backed:
         return
-    root = _root(view, IncidentKind.INCAST, {port: _congestion(on) for port, on in backed.items()})
+    root = _root(view, IncidentKind.INCAST, backed, lambda port: _congestion(backed[port]))
     yield _incast_into(view, root, backed[root], found)
     least = CONGESTED_SHARE * _congestion(backed[root])
     for port in sorted(twice - {root}):
@@ -122,12 +122,16 @@ def _incast_into(view: CorrelationView, root: ObjectRef, on: list[Finding], foun
     )
 
 
-def _root(view: CorrelationView, kind: IncidentKind, strengths: Mapping[ObjectRef, float]) -> ObjectRef:
+def _root(
+    view: CorrelationView, kind: IncidentKind, ports: Collection[ObjectRef], strength: Callable[[ObjectRef], float]
+) -> ObjectRef:
     """The port that a cause is named by: of those that began when a job began to wait the strongest, else of all of
     them. An incident that fires keeps its root, except one that nobody was paged for: its page would name what was a
     line on a board before the wait."""
-    timely = {port for port in strengths if _began_with_wait(view, port)}
-    ranked = sorted(strengths, key=lambda port: (port not in timely, -strengths[port], port))
+    if len(ports) == 1:
+        return next(iter(ports))
+    timely = {port for port in ports if _began_with_wait(view, port)}
+    ranked = sorted(ports, key=lambda port: (port not in timely, -strength(port), port))
     known = view.root(kind, ranked)
     return ranked[0] if (kind, known) in view.unpaged and ranked[0] in timely else known
 
