@@ -212,8 +212,10 @@ class CorrelationView:
     @cached_property
     def origins(self) -> list[Origin]:
         """Where the pauses of all findings start."""
-        standing = {finding.object for finding in self.of(FindingKind.PAUSE_STORM)}
-        return origins(self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT), self.graph, standing)
+        storms = self.of(FindingKind.PAUSE_STORM)
+        of_switches = (each for each in storms if self.graph.is_switch(each.object.device))  # NICs say of neither side
+        pauses = self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
+        return origins([*pauses, *of_switches], self.graph, {finding.object for finding in storms})
 
     @cached_property
     def starts(self) -> list[tuple[int, str]]:

@@ -461,3 +461,17 @@ def test_of_two_hosts_that_began_to_pause_just_then_the_job_waits_for_the_one_th
     assert run.pages == [f"slow_receiver {most}"]
     run.tick(ticks=30)
     assert len(run.pages) == 1
+
+
+def test_a_deadlock_is_named_by_ports_that_stand_still_before_their_pauses_are_unusual(
+    cluster: Fabric, run: Run
+) -> None:
+    """Where frames alone are counted it takes more samples until pauses are a finding than until a port is stuck."""
+    ports = ring(cluster)
+    old = cluster.facing(2, 4)
+    run.tick(*(cluster.find(kind, old, 0, 4) for kind in (K.QUEUE_CONGESTED, K.ECN_MARKING)), ticks=60)
+    storms = [cluster.find(K.PAUSE_STORM, port, 302, 3) for port in ports]
+    pauses = [cluster.find(K.PFC_PAUSE_RECEIVED, port, 301, 5) for port in ports[1::2]]
+    run.tick(*storms, *pauses, cluster.find(K.JOB_SLOWED, "job:1", 303), ticks=20)
+    assert run.pages == [f"pause_loop {ports[1]}"]
+    assert of_kind(run, I.PAUSE_LOOP).title.endswith("32 GPUs, job 1 stalled")
