@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from heapq import merge
 from itertools import islice
 
@@ -154,12 +154,29 @@ class _Nearby:
         """Of equally near claims that explain a symptom the first that began or changed just before it, else the first,
         in the order in which they were chosen. found: those that predict it, in that order, by place."""
         equal = found[0] if len(found) == 1 else merge(*found)
+        compared = islice((at for at in equal if self._explains(at, near, finding)), COMPARED_MAX)
         strongest: int | None = None
-        for at in islice((at for at in equal if self._explains(at, near, finding)), COMPARED_MAX):
+        for at in compared:
             if self._timely(at, finding):
-                return at
+                return self._hardest(at, compared, finding)
             strongest = at if strongest is None else strongest
         return strongest
+
+    def _hardest(self, first: int, others: Iterable[int], finding: Finding) -> int:
+        """Of several ports of one kind of pressure that began just then the one that is paused or congested most: how
+        many findings show each of them says nothing about what a job waits for."""
+        kind, row = self._claims[first].cause.kind, self._row(first)
+        if finding.kind not in JOB_WAITS or row.pages_without_waiting or not row.disturbs_fabric:
+            return first
+        alike = (at for at in others if self._claims[at].cause.kind is kind and self._timely(at, finding))
+        return max((first, *alike), key=self._severest)
+
+    def _severest(self, at: int) -> float:
+        """The strongest of what shows that the root of a claim is paused or congested, by either end."""
+        claim, root = self._claims[at], self._claims[at].cause.root
+        ends = (root, self._view.graph.peers.get(root))
+        found = (self._view.by_id[found] for found in claim.primary)
+        return max((each.score for each in found if each.object in ends), default=0.0)
 
     def _predict(self, near: Near, name: Place, shown: Shown) -> list[int]:
         """Claims that are so near and predict what a symptom shows, whenever that is."""

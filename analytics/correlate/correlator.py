@@ -36,7 +36,7 @@ from analytics.snapshot.stateful import State
 from common.units import to_ns
 from telemetry.changes import Change
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.incidents import Incident, IncidentKind, IncidentState, TimelineEntry
+from telemetry.incidents import Incident, IncidentKind, IncidentState, Severity, TimelineEntry
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal
@@ -120,7 +120,7 @@ class Correlator:
         new = self._memory.versions
         view = CorrelationView(
             *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
-            self._known_swaps(now_ns),
+            *(self._known_swaps(now_ns), _unpaged(tracks)),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -220,7 +220,7 @@ class Correlator:
         rests_on = (
             deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
-            view.swaps,
+            *(view.swaps, view.unpaged),
             past_hold,
             [
                 (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
@@ -241,15 +241,18 @@ class Correlator:
         fresh = {cause.key for cause in causes}
         open_causes: list[OpenCause] = []
         for track in self._memory.tracks:
+            # What a job waits for is known better with each reading; it is kept so that it pages once, where it has.
+            unpaged = (track.cause.kind, track.cause.root) in view.unpaged
+            symptoms = frozenset[str]() if unpaged else frozenset(track.symptoms)
             if track.key in fresh and not view.by_id.keys().isdisjoint(track.primary):
-                open_causes.append(OpenCause(track.cause, track.onset_ns, False, frozenset(track.symptoms)))
+                open_causes.append(OpenCause(track.cause, track.onset_ns, False, symptoms))
                 if (
                     track.cause.gone or track.cause.links
                 ):  # the others of a group stay with its root as long as any is left
                     causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
-            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, frozenset(track.symptoms)))
+            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, symptoms))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         return self._chooser(view, causes, open_causes, past_hold), causes
@@ -350,6 +353,17 @@ def _away(tracks: Iterable[Track]) -> Mapping[str, ObjectRef]:
         if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
         for name in track.cause.gone
     }
+
+
+def _unpaged(tracks: Iterable[Track]) -> frozenset[tuple[IncidentKind, ObjectRef]]:
+    """Pressure on the fabric that fires and that nobody was paged for, by kind and root."""
+    kinds = incident_kinds()
+    return frozenset(
+        (track.cause.kind, track.cause.root)
+        for track in tracks
+        if track.fires and track.severity is Severity.INFO
+        if kinds[track.cause.kind].disturbs_fabric and not kinds[track.cause.kind].pages_without_waiting
+    )
 
 
 def _as_before(claim: Claim, before: Claim | None) -> Claim:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from analytics.correlate.cause import Cause
+from analytics.correlate.causes.cables import are_of_a_switch
 from analytics.correlate.causes.devices import only_rebooted
 from analytics.correlate.repairs import repair_of
 from analytics.correlate.tracks import Track
@@ -10,6 +11,7 @@ from analytics.correlate.view import CorrelationView
 from telemetry.findings import FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import incident_kinds
+from telemetry.objects import ObjectKind
 
 OPEN_FACTOR = 0.5  # what is left counts half, so that a new cause which explains it replaces the open one
 
@@ -36,6 +38,8 @@ def open_cause(view: CorrelationView, track: Track) -> Cause:
     # Findings that remain after a device went down or came back are no incident of one of its links, and what is left
     # of several parts that failed at once is no incident of each.
     remains = bool("device" in kind.takes_away or cause.gone or cause.links) and primary <= track.members.keys()
+    if remains and cause.links and cause.root.kind is ObjectKind.LINK:  # links of others may show that it is a switch
+        remains = not are_of_a_switch(view, cause.links | {cause.root}, track.onset_ns)
     factor = 1.0 if remains and not _only_rebooted(view, cause) else OPEN_FACTOR
     if cause.change and not view.lasts(cause.change):
         factor = 0.0  # what is not back when planned work is over is no part of it

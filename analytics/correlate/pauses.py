@@ -29,6 +29,8 @@ from telemetry.objects import ObjectRef
 
 _PRIORITY = re.compile(r'priority="(\d)"')
 _ALWAYS = 0.99  # of the time, as a storm is judged (``pause_storm``)
+# Of a port that stands still is known that it is paused before any pauses of it are unusual for long enough.
+_RECEIVED = frozenset({FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PAUSE_STORM})
 Paused = tuple[ObjectRef, str]  # a port that must not send, and the priority ("" where it is not known)
 
 
@@ -94,7 +96,7 @@ def _paused(findings: Iterable[Finding], graph: Graph) -> dict[Paused, list[Find
     """Ports that must not send, by findings about either end of the link."""
     ports: list[tuple[ObjectRef, Finding]] = []
     for finding in findings:
-        if finding.kind is FindingKind.PFC_PAUSE_RECEIVED:
+        if finding.kind in _RECEIVED:
             ports.append((finding.object, finding))
         elif peer := graph.peers.get(finding.object):
             ports.append((peer, finding))

@@ -1,7 +1,7 @@
 """What is wrong right now, indexed for the families of causes."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -31,6 +31,7 @@ class CorrelationView:
     device that one of these took away with its root, that root.
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
     versions: what is new on devices. swaps: of cables, whose incidents ended not long ago.
+    unpaged: those of ``firing`` that are pressure on the fabric which nobody was paged for.
     Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
@@ -47,13 +48,14 @@ class CorrelationView:
         versions: Versions | None = None,
         kept: Kept | None = None,
         swaps: Sequence[Swap] = (),
+        unpaged: Set[tuple[IncidentKind, ObjectRef]] = frozenset(),
     ) -> None:
         self._kept = kept or Kept()
         self._now_ns, self.asked_for_time = now_ns, False
         self.away = away or {}
         self.absences = {} if absences is None else absences
         self.versions = {} if versions is None else versions
-        self.swaps = swaps
+        self.swaps, self.unpaged = swaps, unpaged
         self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings
@@ -96,6 +98,15 @@ class CorrelationView:
     def root(self, kind: IncidentKind, ranked: Sequence[ObjectRef]) -> ObjectRef:
         """The best ranked object, unless an incident that already fires names another of them."""
         return next((ref for ref in ranked if (kind, ref) in self.firing), ranked[0])
+
+    def began_to_wait(self, ref: ObjectRef) -> list[int]:
+        """Since when each job of an object waits, of those that do."""
+        return [self._waiting[job_id] for job_id in self.jobs.of(ref) if job_id in self._waiting]
+
+    @cached_property
+    def _waiting(self) -> Mapping[str, int]:
+        """Since when jobs wait, by id."""
+        return {each.object.name: self.waits_since(each.object) for each in self.of(*sorted(JOB_WAITS))}
 
     def is_firing(self, kind: IncidentKind, refs: Iterable[ObjectRef]) -> bool:
         """Whether an incident of this kind already fires with one of ``refs`` as its root."""
@@ -201,8 +212,10 @@ class CorrelationView:
     @cached_property
     def origins(self) -> list[Origin]:
         """Where the pauses of all findings start."""
-        standing = {finding.object for finding in self.of(FindingKind.PAUSE_STORM)}
-        return origins(self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT), self.graph, standing)
+        storms = self.of(FindingKind.PAUSE_STORM)
+        of_switches = (each for each in storms if self.graph.is_switch(each.object.device))  # NICs say of neither side
+        pauses = self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
+        return origins([*pauses, *of_switches], self.graph, {finding.object for finding in storms})
 
     @cached_property
     def starts(self) -> list[tuple[int, str]]:

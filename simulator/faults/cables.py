@@ -125,11 +125,13 @@ class SpeedDowngrade(_OnLink):
 class CableSwap(Fault):
     """Somebody swaps the cables of two NICs of a host: both links are dark for a while and come up in each other's leaf
     port. LLDP then reports other neighbours than the inventory, and what was one hop on a rail crosses the spines.
+
+    That they are down is as right: they are, when somebody can first know of it.
     """
 
     name = "cable-swap"
     kind = IncidentKind.UNEXPLAINED
-    accepted = (IncidentKind.LINK_DEGRADED,)
+    accepted = (IncidentKind.LINK_DEGRADED, IncidentKind.LINK_DOWN)
     target_form = "host/NIC"
     PULLED_S = 20.0
     nics: tuple[int, int] = (-1, -1)

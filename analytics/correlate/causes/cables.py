@@ -1,11 +1,13 @@
 """Cables that were pulled at once: several of one host, and two that have changed places.
 
-Two links of a host that lead to different switches do not fail at once by chance, so they are one incident. Two cables
-are swapped where both ends of one lead to the ends of the other one by now: as LLDP says once they are plugged in.
+Two links of a host do not fail at once by chance, so they are one incident. Where all of them lead to one switch the
+fault may as well be at its end: that is one incident, too, and becomes that of the switch if links of others follow.
+Two cables are swapped where both ends of one lead to the ends of the other one by now: as LLDP says once they are
+plugged in.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analytics.correlate.cause import LINK, Cause, cause_of
@@ -157,12 +159,22 @@ def _of_hosts(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -
         of = {ref.name: ref for ref in hosts[name]}
         for group in at_once((_Outage(each, links[of[each]][0].onset_ns) for each in of), view.config.onset_slack_ns):
             refs = [of[each.id] for each in group]
-            behind = {end for ref in refs for end in view.graph.ends(ref)} - {name}
-            if len(refs) < TOGETHER_MIN or len(behind) < TOGETHER_MIN:
-                continue  # links to one switch may as well be its fault
+            if len(refs) < TOGETHER_MIN or are_of_a_switch(view, refs, group[0].onset_ns):
+                continue
             within_s = max(view.config.interval_s, (group[-1].onset_ns - group[0].onset_ns) / NS_PER_S)
             if years_by_chance(len(refs), len(view.graph.links(name)), within_s) / max(1, edges) >= YEARS_MIN:
                 yield _of_host(view, name, refs, links)
+
+
+def are_of_a_switch(view: CorrelationView, refs: Collection[ObjectRef], began_ns: int) -> bool:
+    """Whether all of several links lead to one switch, which lost links to others when these began to fail."""
+    shared = frozenset.intersection(*(frozenset(view.graph.ends(ref)) for ref in refs))
+    own, slack_ns = {port for ref in refs for port in view.graph.ports(ref)}, view.config.onset_slack_ns
+    return any(
+        finding.kind in _AWAY and finding.object not in own and abs(finding.onset_ns - began_ns) <= slack_ns
+        for name in filter(view.graph.is_switch, shared)
+        for finding in view.on_device(name)
+    )
 
 
 def _of_host(
@@ -174,12 +186,15 @@ def _of_host(
     root = next((ref for ref in refs if any((each, ref) in view.firing for each in OUTAGES)), min(refs))
     one_end = any(len({each.object for each in links[ref]}) < 2 for ref in refs)
     what, share = "flapping" if flaps else "down", f"{len(refs)} of {len(view.graph.links(name))} links of {name}"
+    behind = sorted({end for ref in refs for end in view.graph.ends(ref)} - {name})
+    where = "lead to different switches" if len(behind) > 1 else f"lead to {behind[0]}"
+    parts = "adapters" if len(behind) > 1 else "adapters or ports"
     both = " and ".join(ref.name for ref in sorted(refs))
     cause = cause_of(
         kind,
         root,
         frozenset(each.id for each in on),
-        f"{share} failed at once, and lead to different switches: its cables, or what its adapters have in common",
+        f"{share} failed at once, and {where}: their cables, or what their {parts} have in common",
         hold=HoldPolicy.INTERVAL if one_end and not flaps else None,  # the other end may be dead
         links=frozenset(refs) - {root},
         headline=f"links {both} {what}" if len(refs) == TOGETHER_MIN else f"{share} {what}",

@@ -1,10 +1,11 @@
 """Back-pressure with an origin: slow receiver, incast, pause loop."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from analytics.correlate.cause import QUEUES, STORAGE, Cause, cause_of
 from analytics.correlate.pauses import End, Origin
+from analytics.correlate.symptoms import follows
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -31,8 +32,8 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
                 yield from _loop(view, origin)
     slow = {view.graph.server_of(finding.object) for finding in view.of(*sorted(STORAGE))}
     for host in sorted(at_host.keys() - slow):  # a slow target explains why its server pauses its senders
-        firing = [port for port in at_host[host] if view.is_firing(IncidentKind.SLOW_RECEIVER, [port])]
-        yield view.kept(_slow_receiver, host, host, at_host[host], firing)
+        root = _root(view, IncidentKind.SLOW_RECEIVER, at_host[host], lambda port: _paused(view, port))
+        yield view.kept(_slow_receiver, host, host, at_host[host], root)
     held = frozenset(origin.port for origin in view.origins)
     queues: defaultdict[str, set[FindingKind]] = defaultdict(set)
     for finding in view.of(*QUEUES):
@@ -42,16 +43,13 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             yield from _incast(view, switch, at_switch.get(switch, []), held)
 
 
-def _slow_receiver(
-    view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]], _firing: Sequence[ObjectRef]
-) -> Cause:
-    """A host that pauses its leaf ports; one cause, however many. _firing: those that are roots of open incidents.
+def _slow_receiver(view: CorrelationView, host: str, ports: Mapping[ObjectRef, list[Origin]], root: ObjectRef) -> Cause:
+    """A host that pauses its leaf ports; one cause, however many. root: the one that it is named by.
 
     Where more than a quarter of its NICs do, none of them is broken: it is the host that takes too little. Memory and
     IOMMU of healthy hosts are as busy for tens of seconds (Agarwal et al., HotNets 2022), so that pages once a job has
     waited for longer.
     """
-    root = view.root(IncidentKind.SLOW_RECEIVER, sorted(ports))
     found = [origin for port in sorted(ports) for origin in ports[port]]
     devices = frozenset[str]().union(*(origin.devices for origin in found))
     several, links = len(ports) > 1, len(view.graph.links(host))
@@ -102,8 +100,7 @@ def _incast(view: CorrelationView, switch: str, found: list[Origin], held: froze
     backed = {port: on for port, on in ports.items() if found or port in twice}
     if not backed:
         return
-    ranked = sorted(backed, key=lambda port: (-_congestion(backed[port]), port))
-    root = view.root(IncidentKind.INCAST, ranked)
+    root = _root(view, IncidentKind.INCAST, backed, lambda port: _congestion(backed[port]))
     yield _incast_into(view, root, backed[root], found)
     least = CONGESTED_SHARE * _congestion(backed[root])
     for port in sorted(twice - {root}):
@@ -123,6 +120,40 @@ def _incast_into(view: CorrelationView, root: ObjectRef, on: list[Finding], foun
         tier=Tier.HARD if found else Tier.SOFT,
         devices=frozenset[str]({switch}).union(*(origin.devices for origin in found)),
     )
+
+
+def _root(
+    view: CorrelationView, kind: IncidentKind, ports: Collection[ObjectRef], strength: Callable[[ObjectRef], float]
+) -> ObjectRef:
+    """The port that a cause is named by: of those that began when a job began to wait the strongest, else of all of
+    them. An incident that fires keeps its root, except one that nobody was paged for: its page would name what was a
+    line on a board before the wait."""
+    if len(ports) == 1:
+        return next(iter(ports))
+    timely = {port for port in ports if _began_with_wait(view, port)}
+    ranked = sorted(ports, key=lambda port: (port not in timely, -strength(port), port))
+    known = view.root(kind, ranked)
+    return ranked[0] if (kind, known) in view.unpaged and ranked[0] in timely else known
+
+
+def _began_with_wait(view: CorrelationView, port: ObjectRef) -> bool:
+    """Whether a job of the host at a port began to wait when what congests or pauses the port began or changed."""
+    since = view.began_to_wait(port)
+    found = [*_holding(view, port), *(each for each in view.about(port) if each.kind in QUEUES)] if since else []
+    onsets = sorted(each.onset_ns for each in found)
+    return any(follows(view.config, onsets, each) for each in since)
+
+
+def _paused(view: CorrelationView, port: ObjectRef) -> float:
+    """How much a port is paused, by either end, in units of the least that a finding needs."""
+    return max([each.score for each in _holding(view, port)], default=0.0)
+
+
+def _holding(view: CorrelationView, port: ObjectRef) -> Iterable[Finding]:
+    """Pauses that keep a port from sending, as either end says."""
+    peer = view.graph.peers.get(port)
+    yield from (each for each in view.about(port) if each.kind is FindingKind.PFC_PAUSE_RECEIVED)
+    yield from (each for each in (view.about(peer) if peer else ()) if each.kind is FindingKind.PFC_PAUSE_SENT)
 
 
 def _congestion(findings: list[Finding]) -> float:

@@ -12,6 +12,7 @@ from simulator.fabric.state import Flags, Floats
 from simulator.faults.schedule import parse_fault
 from simulator.layout import LOSSLESS, OTHER
 from telemetry.changes import ChangeKind
+from telemetry.incidents import IncidentKind
 
 CONFIG = SimulatorConfig(hosts=8, step_ms=50)
 BRAKE = THROTTLE_REASONS.index("hw_power_brake")
@@ -291,6 +292,7 @@ def test_swapped_cables_are_dark_then_up_in_each_others_port() -> None:
     nics = [layout.nic_index["node1", name] for name in ("mlx5_0", "mlx5_2")]
     ports = [layout.nics[nic].port for nic in nics]
     assert np.flatnonzero(~readings.nics.up).tolist() == nics
+    assert IncidentKind.LINK_DOWN in cluster.truth[0].accepted  # as both are, when somebody can first know of it
     assert [str(root) for root in (cluster.truth[0].root, *cluster.truth[0].roots)] == [
         "link:leaf1/Ethernet0--node1/mlx5_0",
         "link:leaf2/Ethernet0--node1/mlx5_2",

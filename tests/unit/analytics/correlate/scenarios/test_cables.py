@@ -11,11 +11,12 @@ from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import IncidentState
 from telemetry.objects import parse_object
 from telemetry.topology import Link, TopologyFact
-from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S
+from tests.unit.analytics.correlate.small_fabric import T0, Run, S
 
 A, B = "leaf1/Ethernet0--node1/mlx5_0", "leaf3/Ethernet0--node1/mlx5_2"
 FIRST, SECOND = ("leaf1/Ethernet0", "node1/mlx5_0"), ("leaf3/Ethernet0", "node1/mlx5_2")
 OF_NODE2 = ("leaf1/Ethernet4", "node2/mlx5_0")
+BESIDE = ("leaf1/Ethernet900", "node1/mlx5_9")  # of the host and the switch of FIRST
 
 
 def away(run: Run, ports: Sequence[str], at: float = 0.0, kind: K = K.LINK_DOWN) -> list[Finding]:
@@ -115,10 +116,20 @@ def test_links_that_have_nothing_in_common_stay_apart(
     assert (len(firing(run)), len(run.pages)) == ((2, 2) if several else (1, 1))
 
 
-def test_two_links_of_a_host_to_one_switch_may_be_the_fault_of_the_switch(cluster: Fabric, run: Run) -> None:
-    plug(run, ("leaf1/Ethernet900", "node1/mlx5_9"))
-    run.tick(*away(run, FIRST), *away(run, ("leaf1/Ethernet900", "node1/mlx5_9"), 1), ticks=3)
-    assert len(firing(run)) == 2
+def test_two_links_of_a_host_to_one_switch_are_one_incident_whichever_end_has_the_fault(run: Run) -> None:
+    plug(run, BESIDE)
+    run.tick(*away(run, FIRST), *away(run, BESIDE, 1), ticks=3)
+    assert (run.only.root.name, run.pages) == (A, [f"link_down {A}"])
+    assert run.only.because[0].endswith("lead to leaf1: their cables, or what their adapters or ports have in common")
+
+
+@pytest.mark.parametrize("later", [0, 1])
+def test_with_a_link_of_another_host_they_are_the_switch_s(later: int, run: Run) -> None:
+    plug(run, BESIDE)
+    both, third = [*away(run, FIRST), *away(run, BESIDE, 1)], away(run, OF_NODE2, 2)
+    run.tick(*both, *third[: 2 - 2 * later])
+    run.tick(*third[2 - 2 * later :], ticks=4)
+    assert (firing(run), run.pages) == (["leaf1"], ["device_down leaf1"])
 
 
 def test_what_is_left_of_two_links_stays_one_incident(run: Run) -> None:
@@ -129,17 +140,16 @@ def test_what_is_left_of_two_links_stays_one_incident(run: Run) -> None:
 
 
 def test_two_swapped_cables_to_one_switch_become_one_incident(run: Run) -> None:
-    other = ("leaf1/Ethernet900", "node1/mlx5_9")
-    plug(run, other)
-    first, second = away(run, FIRST), away(run, other, 1)
+    plug(run, BESIDE)
+    first, second = away(run, FIRST), away(run, BESIDE, 1)
     run.tick(*first, *second, ticks=3)
-    swap(run, FIRST, other)
+    swap(run, FIRST, BESIDE)
     run.tick(ticks=3)
     assert firing(run) == [A]
     assert "cables of node1/mlx5_0 and node1/mlx5_9 swapped" in run.incidents[run.pager.pages[0].incident.id].title
     run.clear(*first, *second)
     run.tick(ticks=20)
-    assert (firing(run), len(run.pages)) == ([], 2)
+    assert (firing(run), len(run.pages)) == ([], 1)
 
 
 @pytest.mark.parametrize("other", [SECOND, OF_NODE2])

@@ -398,3 +398,80 @@ def test_congestion_that_comes_back_is_one_incident(cluster: Fabric, run: Run) -
         run.clear(found)
         run.tick(ticks=30)
     assert (run.only.kind, run.only.occurrences) == (I.CONGESTION, 2)
+
+
+@pytest.mark.parametrize("score", [1.2, 5.0])
+def test_a_page_names_the_port_that_began_with_the_wait_and_no_older_line_of_the_board(
+    cluster: Fabric, run: Run, score: float
+) -> None:
+    """A healthy host pauses one of its ports now and then; minutes later another one accepts too little."""
+    before, since = cluster.facing(1, 2), cluster.facing(3, 2)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, before, 0, score=2.0), ticks=60)
+    assert (run.only.root.name, run.pages) == (before, [])
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, since, 300, score=score), ticks=3)
+    assert (run.only.root.name, run.pages) == (before, [])  # nobody waits: the line is the same
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 310), ticks=3)
+    assert run.pages == [f"slow_receiver {since}"]
+    run.tick(ticks=30)
+    assert (run.only.root.name, len(run.pages)) == (since, 1)
+
+
+def test_an_incast_that_began_with_the_wait_is_paged_and_not_an_older_one_of_its_switch(
+    cluster: Fabric, run: Run
+) -> None:
+    before, since = cluster.facing(2, 4), cluster.facing(2, 1)
+    pause = cluster.find(K.PFC_PAUSE_SENT, cluster.uplink(2, 1), 1)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, before, 0, score=4), pause, ticks=60)
+    assert (run.only.root.name, run.pages) == (before, [])
+    run.tick(cluster.find(K.QUEUE_CONGESTED, since, 300, score=3), cluster.find(K.JOB_STALLED, "job:1", 303), ticks=4)
+    assert run.pages == [f"incast {since}"]
+    run.tick(ticks=30)
+    assert len(run.pages) == 1
+
+
+def test_a_wait_goes_on_to_where_the_pauses_turn_out_to_begin_while_nobody_was_paged(cluster: Fabric, run: Run) -> None:
+    """What the spines are paused for is read a tick later than what leaf5 pauses, which has an old queue of its own."""
+    old = cluster.facing(5, 6)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, old, 0, 4), cluster.find(K.PFC_PAUSE_SENT, cluster.facing(5, 5), 1))
+    run.tick(ticks=60)
+    assert (run.only.root.name, run.pages) == (old, [])
+    root = cluster.facing(1, 4)
+    run.tick(cluster.find(K.QUEUE_CONGESTED, root, 306, 9), cluster.find(K.ECN_MARKING, root, 307))
+    run.tick(
+        *(cluster.find(K.PFC_PAUSE_RECEIVED, name, 309) for name in ("node1/mlx5_0", "node6/mlx5_4")),
+        *(cluster.find(K.JOB_SLOWED, f"job:{job}", 312) for job in (1, 2)),
+    )
+    assert run.pages == []
+    assert about(run, old).title.endswith("32 GPUs, job 2 stalled")
+    run.tick(
+        *(cluster.find(K.PFC_PAUSE_RECEIVED, port, 309) for port in (cluster.uplink(5, 1), cluster.downlink(1, 1))),
+        ticks=30,
+    )
+    assert run.pages == [f"incast {root}"]
+    assert about(run, root).title.endswith("2 jobs stalled")
+
+
+def test_of_two_hosts_that_began_to_pause_just_then_the_job_waits_for_the_one_that_pauses_most(
+    cluster: Fabric, run: Run
+) -> None:
+    """Both pause their leaves: the one two of its ports a little, as healthy hosts do, the other one by far more."""
+    little, most = [cluster.facing(leaf, 2) for leaf in (1, 3)], cluster.facing(4, 3)
+    run.tick(*(cluster.find(K.PFC_PAUSE_RECEIVED, port, 0, 3) for port in little), ticks=2)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, most, 8, 8), cluster.find(K.JOB_SLOWED, "job:1", 9), ticks=4)
+    assert run.pages == [f"slow_receiver {most}"]
+    run.tick(ticks=30)
+    assert len(run.pages) == 1
+
+
+def test_a_deadlock_is_named_by_ports_that_stand_still_before_their_pauses_are_unusual(
+    cluster: Fabric, run: Run
+) -> None:
+    """Where frames alone are counted it takes more samples until pauses are a finding than until a port is stuck."""
+    ports = ring(cluster)
+    old = cluster.facing(2, 4)
+    run.tick(*(cluster.find(kind, old, 0, 4) for kind in (K.QUEUE_CONGESTED, K.ECN_MARKING)), ticks=60)
+    storms = [cluster.find(K.PAUSE_STORM, port, 302, 3) for port in ports]
+    pauses = [cluster.find(K.PFC_PAUSE_RECEIVED, port, 301, 5) for port in ports[1::2]]
+    run.tick(*storms, *pauses, cluster.find(K.JOB_SLOWED, "job:1", 303), ticks=20)
+    assert run.pages == [f"pause_loop {ports[1]}"]
+    assert of_kind(run, I.PAUSE_LOOP).title.endswith("32 GPUs, job 1 stalled")
