@@ -80,9 +80,9 @@ class _Nearby:
     def best(self, finding: Finding, holder: Key | None) -> int | None:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
-        there. What a job depends on and was broken long before it waits, also what has it, leaves it to what may slow the
-        job and began just then. What cannot cost a job so much comes last. What is not seen keeps what it has only where nothing else
-        explains it."""
+        there. What a job depends on and was broken long before it waits, also what has it, leaves it to what may slow
+        the job and began just then. What cannot cost a job so much comes last. What is not seen keeps what it has only
+        where nothing else explains it."""
         slow = self._slow if finding.kind in JOB_WAITS else ()
         small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
         if unseen := self._unseen.intersection(self._with_key.get(holder, ())):

@@ -85,7 +85,9 @@ def _begun_with(
             about = [finding for finding in view.about(job(job_id)) if finding.kind in JOB_WAITS]
             if not about or not follows(view.config, onsets_ns, since_ns := view.waits_since(about[0].object)):
                 continue
-            if not any(_may_slow(claim, job_id) and follows(view.config, claim.onsets_ns, since_ns) for claim in claims):
+            if not any(
+                _may_slow(claim, job_id) and follows(view.config, claim.onsets_ns, since_ns) for claim in claims
+            ):
                 found.update(each.id for each in about if _is_predicted(view, cause, each))
     return found
 
