@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import ALIVE_FACTOR, Death, deaths
+from analytics.correlate.texts.neighbours import hosts_together
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -165,7 +166,7 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         factor=_factor(loss),
         hold=HoldPolicy.INTERVAL if loss.ports else HoldPolicy.SILENCE,
         gone=gone,
-        subject=f"{root.name} and {len(gone)} more {noun if len(gone) > 1 else noun[:-1]}",
+        subject=hosts_together(root.name, gone | {root.name}, noun, view.graph.devices),
     )
 
 
