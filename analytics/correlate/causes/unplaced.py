@@ -8,6 +8,7 @@ death, and a port alone is a link (``links.py``).
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
@@ -29,17 +30,18 @@ WINDOW_INTERVALS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What went away within one window. silent: devices whose links are not known, in the order of their silence.
+    """What went away within one window. silent: devices whose links are not known, in the order of their silence, with
+    all that shows it: that they are cut off is known before their silence is long enough by itself.
 
     ports: of devices that answer, without a known other end, and without a carrier.
     """
 
-    silent: dict[str, Finding]
+    silent: dict[str, list[Finding]]
     ports: dict[ObjectRef, Finding]
 
     @property
     def found(self) -> list[Finding]:
-        return [*self.silent.values(), *self.ports.values()]
+        return [*chain.from_iterable(self.silent.values()), *self.ports.values()]
 
     @property
     def by_device(self) -> dict[str, list[ObjectRef]]:
@@ -74,10 +76,10 @@ def losses(view: CorrelationView) -> list[Loss]:
 
 
 def _loss(group: Sequence[Finding]) -> Loss:
-    silent: dict[str, Finding] = {}
+    silent: dict[str, list[Finding]] = {}
     for finding in group:
         if finding.kind is FindingKind.TARGET_SILENT:
-            silent.setdefault(finding.object.device, finding)
+            silent.setdefault(finding.object.device, []).append(finding)
     ports = {each.object: each for each in group if each.object.device not in silent}
     return Loss(silent, ports)
 

@@ -9,8 +9,8 @@ _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")  # a name by what is before and behin
 
 
 def hosts_together(root: str, names: Collection[str], noun: str, devices: dict[str, Device]) -> str:
-    """``4 hosts node1 to node4 (rack not recorded)``; where their numbers do not follow each other, the ``root`` and how
-    many more. names: of all of them. noun: of several. devices: by name, as far as they are recorded.
+    """``4 hosts node1 to node4 (rack not recorded)``; where their numbers are not in a row the ``root`` and how many
+    others. names: of all of them. noun: of several. devices: by name, as far as they are recorded.
     """
     unknown = all(not known.rack for name in names if (known := devices.get(name)))
     where = " (rack not recorded)" if unknown else ""

@@ -59,6 +59,23 @@ def test_hosts_that_are_lost_together_are_one_incident_that_says_what_is_not_kno
     assert "power, rack or switch; an inventory with racks, or LLDP, would name it" in why
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_hosts_that_are_cut_off_first_and_silent_later_are_one_incident(
+    recorded: bool, bare: Unrecorded, cluster: Fabric, run: Run
+) -> None:
+    """Two detectors say that nothing comes of them, the second one ten seconds after the first. recorded: their rack
+    is known, and no cable."""
+    if recorded:
+        known = (fact for fact in cluster.topology.facts.values() if not isinstance(fact.entity, Link))
+        run.topology = Topology().with_facts(known)
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
+    cut_off = [replace(each, id=f"cut off {each.id}", detector="target_cut_off") for each in bare.silent(*HOSTS, at=5)]
+    run.tick(*cut_off, ticks=2)
+    run.tick(*bare.silent(*HOSTS, at=7), ticks=12)
+    assert run.roots == (["rack_power r1"] if recorded else ["device_down node1"])
+    assert len(run.only.findings) == 32 + 2 * len(HOSTS)
+
+
 def test_hosts_whose_numbers_do_not_follow_each_other_are_counted(bare: Unrecorded, run: Run) -> None:
     lost = ("node1", "node3", "node8")
     run.tick(*bare.dark(*bare.of_hosts(*lost)), *bare.silent(*lost), ticks=12)
