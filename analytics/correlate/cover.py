@@ -5,6 +5,7 @@ the findings it newly explains); the others no longer count what it explains. Af
 the symptoms within their reach. So a finding belongs to exactly one cause, and a cause left with none is dropped.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -76,19 +77,22 @@ def _begun_with(
 ) -> set[str]:
     """What shows that jobs wait since a cause of a ``later`` tier began, on which they depend, and nothing that is
     chosen by now and may slow them: a hard fault of an hour ago is not why they wait."""
+    waits: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in view.of(*sorted(JOB_WAITS)):
+        if finding.id in uncovered:
+            waits[finding.object.name].append(finding)
     found: set[str] = set()
-    for cause in later:
+    for cause in later if waits else ():
         onsets_ns = sorted([view.by_id[own].onset_ns for own in cause.primary & uncovered])
         if not onsets_ns or is_ordinary(cause):
             continue
-        for job_id in view.cluster.reach(cause).certain:
-            about = [finding for finding in view.about(job(job_id)) if finding.kind in JOB_WAITS]
-            if not about or not follows(view.config, onsets_ns, since_ns := view.waits_since(about[0].object)):
+        for job_id in waits.keys() & view.cluster.reach(cause).certain:
+            since_ns = view.waits_since(job(job_id))
+            slowing = (claim for claim in claims if _may_slow(claim, job_id))
+            if not follows(view.config, onsets_ns, since_ns):
                 continue
-            if not any(
-                _may_slow(claim, job_id) and follows(view.config, claim.onsets_ns, since_ns) for claim in claims
-            ):
-                found.update(each.id for each in about if _is_predicted(view, cause, each))
+            if not any(follows(view.config, claim.onsets_ns, since_ns) for claim in slowing):
+                found.update(each.id for each in waits[job_id] if _is_predicted(view, cause, each))
     return found
 
 
