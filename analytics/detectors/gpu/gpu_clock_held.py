@@ -27,13 +27,12 @@ _SAME = 0.02  # between two readings: clocks that power or heat holds move by mo
 _READINGS, _ROUNDS = 3, 2.0  # at work in a row, over so many collections that say something new
 _LIMITED_MAX = 0.01  # of the time, by any reason; see ``jobs/power_cap.py``
 _OTHERS_MIN = 3  # of its host, read at work
-_NO_LIMITS = frozenset({"idle", "low_util"})
 _NEARLY = 0.99
 Floats = NDArray[np.float64]
 
 
-def by_limit(labels: Mapping[str, str]) -> bool:
-    return labels.get("reason") not in _NO_LIMITS
+def at_work(labels: Mapping[str, str]) -> bool:
+    return labels.get("reason") != "idle"  # for a part of the time, as between two requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +76,7 @@ def _by_itself(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.bool_]:
 def _limited(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.bool_]:
     """bool[k]: whether the driver gives any reason for a low clock, or says nothing of reasons."""
     share = np.full(objects.size, np.nan)
-    for metric in GpuClockHeld.metrics[1:]:
-        column = view.column(metric, by_limit)
+    for column in (view.column("gpu_throttle_seconds_total", at_work), view.column("gpu_throttle_active")):
         column = column.only(column.fresh)
         share = np.fmax(share, column.only(worst_of_each(column.objects, column.values)).about(objects))
     return ~(share <= _LIMITED_MAX)

@@ -14,7 +14,7 @@ FULL, STUCK, IDLE = 1.98e9, 1.2e9, 3.45e8
 KEYS = [
     series_key(metric, {"device": "node1", "gpu": f"GPU-{g}", **more})
     for g in range(GPUS)
-    for metric, more in (("gpu_sm_clock_hertz", {}), ("gpu_throttle_active", {"reason": "sw_power_cap"}))
+    for metric, more in (("gpu_sm_clock_hertz", {}), ("gpu_throttle_active", {"reason": "idle"}))
 ]
 Clocks = Callable[[int], Sequence[float]]  # of collection number n after the quiet ones
 
@@ -24,7 +24,7 @@ def stuck(_: int) -> Sequence[float]:
 
 
 def found(clocks: Clocks, limited: float = 0.0) -> list[Finding]:
-    """limited: whether the power limit lowers clocks meanwhile."""
+    """limited: whether the driver has a reason for lower clocks meanwhile, be it that the GPU is idle."""
     batches = []
     for seq in range(QUIET + LASTS + AFTER):
         broken = QUIET <= seq < QUIET + LASTS
