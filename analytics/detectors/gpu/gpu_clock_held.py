@@ -27,6 +27,7 @@ _SAME = 0.02  # between two readings: clocks that power or heat holds move by mo
 _READINGS, _ROUNDS = 3, 2.0  # at work in a row, over so many collections that say something new
 _LIMITED_MAX = 0.01  # of the time, by any reason; see ``jobs/power_cap.py``
 _OTHERS_MIN = 3  # of its host, read at work
+_SHOWN_S = 180.0  # after the start of a job; steps show lockstep within a minute, work that is always the same later
 _NEARLY = 0.99
 Floats = NDArray[np.float64]
 
@@ -37,7 +38,7 @@ def at_work(labels: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GpuClockHeld(Detector):
-    """Judges GPUs without a job, and those of jobs that were shown not to work in lockstep."""
+    """Judges GPUs without a job, and those of jobs that have not shown to work in lockstep."""
 
     name: str = "gpu_clock_held"
     kind: FindingKind = FindingKind.GPU_THROTTLED
@@ -68,9 +69,11 @@ class GpuClockHeld(Detector):
 
 
 def _by_itself(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """bool[k]: whether nobody waits for a GPU in lockstep, as far as its job has shown."""
-    shown = np.isin(view.derived.classes.classes, (WorkClass.INDEPENDENT, WorkClass.MIXED))
-    return np.append(shown, True)[view.topology_index.job[objects]]
+    """bool[k]: whether nobody waits for a GPU in lockstep, as far as its job has shown: lockstep does so soon."""
+    classes, young_ns = view.derived.classes.classes, view.end_ns - round(_SHOWN_S * 1e9)
+    young = np.array([job.started_ns > young_ns for job in view.topology_index.jobs], np.bool_)
+    by_itself = (classes != WorkClass.LOCKSTEP) & ~(young & (classes == WorkClass.UNKNOWN))
+    return np.append(by_itself, True)[view.topology_index.job[objects]]
 
 
 def _limited(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.bool_]:
