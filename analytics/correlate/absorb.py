@@ -11,7 +11,7 @@ from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pace import loses_more
-from analytics.correlate.pressure import explains_wait
+from analytics.correlate.pressure import explains_wait, is_ordinary
 from analytics.correlate.sessions import other_ends
 from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
@@ -80,9 +80,9 @@ class _Nearby:
     def best(self, finding: Finding, holder: Key | None) -> int | None:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
-        there. What a job depends on and was broken long before it waits leaves it to what may slow the job and began
-        just then. What cannot cost a job so much comes last. What is not seen keeps what it has only where nothing else
-        explains it."""
+        there. What a job depends on and was broken long before it waits, also what has it, leaves it to what may slow
+        the job and began just then. What cannot cost a job so much comes last. What is not seen keeps what it has only
+        where nothing else explains it."""
         slow = self._slow if finding.kind in JOB_WAITS else ()
         small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
         if unseen := self._unseen.intersection(self._with_key.get(holder, ())):
@@ -104,7 +104,7 @@ class _Nearby:
                 found = [[at for at in claims if at not in small] for claims in found]
             for at in holding:
                 if any(_is_among(each, at) for each in found) and self._explains(at, near, finding, held=True):
-                    return at
+                    return self._began_with(near, found, finding, at) if self._is_late(at, finding) else at
             if nearest is None:
                 nearest = self._strongest(near, found, finding)
                 late = nearest is not None and near is Near.CERTAIN_JOB and self._is_late(nearest, finding)
@@ -115,13 +115,12 @@ class _Nearby:
         return nearest
 
     def _began_with(self, near: Near, found: Sequence[Sequence[int]], finding: Finding, nearer: int) -> int:
-        """The claim this ``near`` that began when a job began to wait and is no ordinary pressure, else the nearer one,
-        which began long before."""
+        """The claim this ``near`` that began when a job began to wait and is no ordinary pressure, else the ``nearer``
+        one or the one that has it, which began long before."""
         at = self._strongest(near, found, finding)
         if at is None or self._is_late(at, finding):
             return nearer
-        row = self._row(at)
-        return at if row.pages_without_waiting or not row.disturbs_fabric else nearer
+        return nearer if is_ordinary(self._claims[at].cause) else at
 
     def _is_late(self, at: int, finding: Finding) -> bool:
         """Whether a job began to wait at another time than a claim's own evidence did."""

@@ -5,6 +5,7 @@ the findings it newly explains); the others no longer count what it explains. Af
 the symptoms within their reach. So a finding belongs to exactly one cause, and a cause left with none is dropped.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -13,12 +14,12 @@ from analytics.correlate.absorb import absorb
 from analytics.correlate.cause import JOB_WAITS, Cause, Key
 from analytics.correlate.causes import leftover
 from analytics.correlate.claim import Claim
-from analytics.correlate.pressure import explains_wait
-from analytics.correlate.symptoms import Near, why_not
+from analytics.correlate.pressure import explains_wait, is_ordinary
+from analytics.correlate.symptoms import Near, contradicts, follows, why_not
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.kinds import Tier, incident_kinds
-from telemetry.objects import ObjectRef
+from telemetry.objects import ObjectRef, job
 
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
@@ -63,11 +64,44 @@ def choose(
         keys |= {claim.cause.key for claim in chosen}
         later = {key for key, at in proposed_at.items() if at > tier}
         held = {found for found, key in holders.items() if key in later}
+        held |= _begun_with(view, [cause for cause in causes if cause.tier > tier], claims, uncovered)
         if chosen or held != withheld:  # else the same causes are asked for the same symptoms again
             others = (claim for claim in passive if claim.cause.key not in keys)
             absorb(view, [*claims, *others], uncovered, holders, held)
         withheld = held
     return claims + [claim for claim in passive if claim.symptoms and claim.cause.key not in keys]
+
+
+def _begun_with(
+    view: CorrelationView, later: Iterable[Cause], claims: Sequence[Claim], uncovered: Set[str]
+) -> set[str]:
+    """What shows that jobs wait since a cause of a ``later`` tier began, on which they depend, and nothing that is
+    chosen by now and may slow them: a hard fault of an hour ago is not why they wait."""
+    waits: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in view.of(*sorted(JOB_WAITS)):
+        if finding.id in uncovered:
+            waits[finding.object.name].append(finding)
+    found: set[str] = set()
+    for cause in later if waits else ():
+        onsets_ns = sorted([view.by_id[own].onset_ns for own in cause.primary & uncovered])
+        if not onsets_ns or is_ordinary(cause):
+            continue
+        for job_id in waits.keys() & view.cluster.reach(cause).certain:
+            since_ns = view.waits_since(job(job_id))
+            slowing = (claim for claim in claims if _may_slow(claim, job_id))
+            if not follows(view.config, onsets_ns, since_ns):
+                continue
+            if not any(follows(view.config, claim.onsets_ns, since_ns) for claim in slowing):
+                found.update(each.id for each in waits[job_id] if _is_predicted(view, cause, each))
+    return found
+
+
+def _may_slow(claim: Claim, job_id: str) -> bool:
+    return not is_ordinary(claim.cause) and (job_id in claim.reach.certain or job_id in claim.reach.possible)
+
+
+def _is_predicted(view: CorrelationView, cause: Cause, finding: Finding) -> bool:
+    return contradicts(cause, Near.CERTAIN_JOB, view.index.shown[finding.id], None) is None
 
 
 def unique(causes: Iterable[Cause]) -> list[Cause]:

@@ -17,6 +17,12 @@ from telemetry.kinds import Effect, incident_kinds
 _AT_HOST = frozenset({IncidentKind.SLOW_RECEIVER, IncidentKind.INCAST})
 
 
+def is_ordinary(cause: Cause) -> bool:
+    """Whether a cause is pressure that healthy fabrics have too: that it is there says little about who waits."""
+    row = incident_kinds()[cause.kind]
+    return row.disturbs_fabric and not row.pages_without_waiting
+
+
 def explains_wait(view: CorrelationView, cause: Cause, waits: Finding) -> bool:
     """Whether a job may wait for a cause. waits: shows that it does. Of what pages nobody before a job waits that takes
     more than one low bin, while other NICs of the job's hosts pause their switches too, and that began or changed since

@@ -1,4 +1,4 @@
-"""Evidence that ends without a repair: it lasted until it was learned, or nothing was sent there for so long."""
+"""Evidence that ends without a repair: it lasted until it was learned, or its object did nothing for so long."""
 
 from collections.abc import Sequence
 from operator import attrgetter
@@ -10,6 +10,7 @@ from analytics.correlate.tracks import Track
 from common.units import to_ns
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.incidents import Severity, TimelineEntry
+from telemetry.objects import ObjectKind, ObjectRef
 
 # Of what is judged by what an object usually does. What has lasted for long is what it usually does.
 _LEARNED = frozenset(
@@ -27,8 +28,10 @@ _LEARNED = frozenset(
     }
 )
 _USUAL = ": it has been so for so long that it counts as usual, nothing shows a repair"
-_IDLE = "next to nothing is sent there: whether it goes on is not known"
-_UNSEEN = ": next to nothing is sent there since {since}, so nothing shows a repair"
+_SENDS = "next to nothing is sent there"
+_DRAWS = "it draws too little power to get warm"  # of a GPU
+_IDLE = "{idle}: whether it goes on is not known"
+_UNSEEN = ": {idle} since {since}, so nothing shows a repair"
 
 
 def mark(changed: Sequence[Finding], tracks: Sequence[Track], cluster: Cluster, config: CorrelateConfig) -> list[Track]:
@@ -47,8 +50,12 @@ def mark(changed: Sequence[Finding], tracks: Sequence[Track], cluster: Cluster, 
 def why_ended(track: Track) -> str:
     """Why an incident ends although nothing shows a repair, '' where it does."""
     if track.unseen_since_ns:
-        return _UNSEEN.format(since=clock(track.unseen_since_ns))
+        return _UNSEEN.format(idle=_idle(track.cause.root), since=clock(track.unseen_since_ns))
     return _USUAL if track.usual else ""
+
+
+def _idle(ref: ObjectRef) -> str:
+    return _DRAWS if ref.kind is ObjectKind.GPU else _SENDS
 
 
 def _is_learned(finding: Finding, after_ns: int) -> bool:
@@ -66,7 +73,7 @@ def _note(track: Track, unseen: Sequence[Finding], cluster: Cluster, timeline_ma
         if finding.state is FindingState.CLEARED:
             track.unseen_since_ns = max(track.unseen_since_ns, since_ns)
             continue
-        entry = TimelineEntry(since_ns, finding.object, _IDLE)
+        entry = TimelineEntry(since_ns, finding.object, _IDLE.format(idle=_idle(finding.object)))
         if entry not in track.notes and len(track.notes) < timeline_max:
             track.notes.append(entry)
     return len(track.notes) > before

@@ -22,6 +22,7 @@ from analytics.detectors.fabric.queue_congested import QueueCongested
 from analytics.detectors.general.deviation import Deviation
 from analytics.detectors.general.peers import deviating_peers, slow_peers
 from analytics.detectors.general.runs_out import runs_out
+from analytics.detectors.gpu.gpu_clock_held import GpuClockHeld
 from analytics.detectors.gpu.gpu_ecc import GpuEcc
 from analytics.detectors.gpu.gpu_hot import GpuHot
 from analytics.detectors.gpu.gpu_hung import GpuHung
@@ -77,6 +78,7 @@ def detectors(config: DetectionConfig) -> tuple[Detector, ...]:
         EcmpImbalance(bits_per_second=config.link_bits_per_second),
         BgpSession(),
         GpuThrottle(),
+        GpuClockHeld(),
         GpuHot(),
         GpuXid(),
         ProgramError(),

@@ -22,9 +22,6 @@ _GONE_MAX = 1000  # objects of a detector without any series that may come back;
 _FIRST_VALUE = 0.5  # gaps between two values within which the first one came; a rate needs one gap more
 _NEVER_SEEN = 2**63 - 1
 _REFRESH_INTERVALS = 6  # … or has more evidence than ever; or after so many intervals, to show that it is still active
-# Of the most that a port carried while it breached, or of what is usual where that is less: with less load it shows
-# nothing (assumption).
-_LOADED_SHARE = 0.25
 _SEEN_INTERVALS = 7.0  # with load again until it is over: what comes back is proved within six samples (``heights``)
 
 
@@ -40,7 +37,8 @@ class Entry:
     published_ns: int = 0
     published_score: float = 0.0
     published_evidence: int = 0  # the most values of it
-    load: float = 0.0  # the most that it carried in a sample that breached, or usually; bytes a second, 0: not known
+    # The most that it carried in a sample that breached, or usually; bytes a second, of a GPU watts. 0: not known.
+    load: float = 0.0
     idle_since_ns: int = 0  # first sample since the newest breach with too little load to show anything, 0 without any
     idle_ns: int = 0  # newest such sample that counts
     unseen: bool = False  # without these it would be over
@@ -264,8 +262,8 @@ def _ended(detector: str, kind: FindingKind, name: str, entry: Entry) -> Finding
 def _is_idle(entry: Entry, verdicts: Verdicts, row: int, most_ns: int) -> bool:
     """Whether the newest sample has too little load to show anything, which is remembered.
 
-    A port whose job waits for something else is neither paused nor loses frames. most_ns: for how long that is so; a
-    port that nobody uses any more must not keep its finding for ever.
+    A port whose job waits for something else is neither paused nor loses frames, and a GPU does not get warm. most_ns:
+    for how long that is so; what nobody uses any more must not keep its finding for ever.
     """
     if verdicts.load is None or verdicts.usual_load is None:
         return False
@@ -274,7 +272,7 @@ def _is_idle(entry: Entry, verdicts: Verdicts, row: int, most_ns: int) -> bool:
         entry.load = float(np.fmax(entry.load, np.fmin(load, verdicts.usual_load[row])))
         entry.idle_since_ns, entry.idle_ns, entry.unseen = 0, 0, False
         return False
-    if not entry.active or not load < _LOADED_SHARE * entry.load:
+    if not entry.active or not load < verdicts.loaded_share * entry.load:
         return False
     entry.idle_since_ns = entry.idle_since_ns or entry.newest_ns
     if entry.newest_ns - entry.idle_since_ns < most_ns:

@@ -16,6 +16,8 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 
+LOADED_SHARE = 0.25  # of a port (assumption)
+
 
 class Scope(StrEnum):
     """Which series a detector compares, and so where it can run."""
@@ -56,8 +58,9 @@ class Verdicts:
     score: float64[n], 1.0 = the detector's limit. breached: bool[n]. confidence: float64[n] or one number.
     onsets_ns: int64[n], when a new breach began; None where that is ``times_ns``.
     cadence_s: float64[n], usual seconds between two verdicts; None: between two values of the first evidence.
-    load: float64[n], bytes a second without which a row that does not breach shows nothing, NaN where it is not known;
-        None for what shows without load. usual_load: what is usually carried, NaN where nothing is learned yet.
+    load: float64[n], bytes a second or watts without which a row that does not breach shows nothing, NaN where it is
+        not known; None for what shows without load. usual_load: what is usual, NaN where nothing is learned yet.
+    loaded_share: of the most load while it breached, or of the usual one where that is less: less shows nothing.
     """
 
     objects: NDArray[np.int64]
@@ -70,6 +73,7 @@ class Verdicts:
     cadence_s: NDArray[np.float64] | None = None
     load: NDArray[np.float64] | None = None
     usual_load: NDArray[np.float64] | None = None
+    loaded_share: float = LOADED_SHARE
 
 
 _NO_ROWS, _NO_VALUES = locked(np.zeros(0, np.int64)), locked(np.zeros(0))
@@ -120,11 +124,12 @@ def verdicts_of(
     confidence: float = 0.9,
     onsets_ns: NDArray[np.int64] | None = None,
     load: Column | None = None,
+    loaded_share: float = LOADED_SHARE,
 ) -> Verdicts:
     """One verdict an object from the fresh rows of a column: that of its worst series. score >= 1 breaches.
 
     onsets_ns: int64[k], when a new breach of each row began; None where that is the time of its sample.
-    load: what the objects carry, in bytes a second; see ``Verdicts``.
+    load, loaded_share: what the objects carry, in bytes a second, or draw, in watts; see ``Verdicts``.
 
     An object that does not breach has none unless it is watched: nothing waits for it to clear.
     """
@@ -143,7 +148,7 @@ def verdicts_of(
         return verdicts
     load = load.only(load.fresh)
     carried, usual = load.about(worst.objects), np.append(load.level, np.nan)[lookup(load.objects, worst.objects)]
-    return replace(verdicts, load=carried, usual_load=usual)
+    return replace(verdicts, load=carried, usual_load=usual, loaded_share=loaded_share)
 
 
 def _of_interest(column: Column, score: NDArray[np.float64]) -> NDArray[np.int64]:

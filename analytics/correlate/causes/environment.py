@@ -13,6 +13,7 @@ from analytics.correlate.cause import ENVIRONMENT, GPU_FAULTS, Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.gpus import by_heat
 from analytics.correlate.causes.siblings import hosts_by_rack, shared
+from analytics.correlate.texts.neighbours import hosts_together
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -88,7 +89,6 @@ def _together(view: CorrelationView, hosts: ByRoot) -> Iterable[Cause]:
         if len(refs) < HOSTS_MIN:
             continue
         root = view.root(IncidentKind.ENVIRONMENT, refs)
-        others = len(refs) - 1
         primary = {one.id for ref in refs for one in (*hosts[ref], *_throttled(view, ref.name))}
         yield cause_of(
             IncidentKind.ENVIRONMENT,
@@ -97,7 +97,7 @@ def _together(view: CorrelationView, hosts: ByRoot) -> Iterable[Cause]:
             f"{len(refs)} hosts got too warm within a minute. Nothing is known that they share: rack, row or cooling; "
             "an inventory with racks would name it",
             devices=frozenset(ref.name for ref in refs),
-            subject=f"{root.name} and {others} more host{'s' if others > 1 else ''}",
+            subject=hosts_together(root.name, [ref.name for ref in refs], "hosts", view.graph.devices),
         )
 
 

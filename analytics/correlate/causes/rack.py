@@ -4,6 +4,7 @@ Silence alone is no death: a starved collector receives nothing either. A device
 go down, so a silent device counts only where no living neighbour could report its link, or one does.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import deaths, is_most
 from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import FindingKind
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.objects import ObjectKind, ObjectRef
 
@@ -22,14 +23,13 @@ Gone = dict[str, tuple[frozenset[str], int]]  # by device: the findings that sho
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """Racks whose devices went down together: each silent like all its neighbours, or dead by its links."""
-    silent = {
-        finding.object.device: finding
-        for finding in view.of(FindingKind.TARGET_SILENT)
-        if finding.object.device and finding.confidence >= CONFIDENCE_MIN
-    }
+    silent: defaultdict[str, list[Finding]] = defaultdict(list)  # by device: each of what shows it
+    for finding in view.of(FindingKind.TARGET_SILENT):
+        if finding.object.device and finding.confidence >= CONFIDENCE_MIN:
+            silent[finding.object.device].append(finding)
     gone = {
-        name: (frozenset({finding.id}), finding.onset_ns)
-        for name, finding in silent.items()
+        name: (frozenset(each.id for each in found), found[0].onset_ns)
+        for name, found in silent.items()
         if view.graph.neighbours(name) <= silent.keys()
     }
     for death in deaths(view):

@@ -8,10 +8,12 @@ death, and a port alone is a link (``links.py``).
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from analytics.correlate.cause import Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import ALIVE_FACTOR, Death, deaths
+from analytics.correlate.texts.neighbours import hosts_together
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -28,17 +30,18 @@ WINDOW_INTERVALS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What went away within one window. silent: devices whose links are not known, in the order of their silence.
+    """What went away within one window. silent: devices whose links are not known, in the order of their silence, with
+    all that shows it: that they are cut off is known before their silence is long enough by itself.
 
     ports: of devices that answer, without a known other end, and without a carrier.
     """
 
-    silent: dict[str, Finding]
+    silent: dict[str, list[Finding]]
     ports: dict[ObjectRef, Finding]
 
     @property
     def found(self) -> list[Finding]:
-        return [*self.silent.values(), *self.ports.values()]
+        return [*chain.from_iterable(self.silent.values()), *self.ports.values()]
 
     @property
     def by_device(self) -> dict[str, list[ObjectRef]]:
@@ -73,10 +76,10 @@ def losses(view: CorrelationView) -> list[Loss]:
 
 
 def _loss(group: Sequence[Finding]) -> Loss:
-    silent: dict[str, Finding] = {}
+    silent: dict[str, list[Finding]] = {}
     for finding in group:
         if finding.kind is FindingKind.TARGET_SILENT:
-            silent.setdefault(finding.object.device, finding)
+            silent.setdefault(finding.object.device, []).append(finding)
     ports = {each.object: each for each in group if each.object.device not in silent}
     return Loss(silent, ports)
 
@@ -165,7 +168,7 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         factor=_factor(loss),
         hold=HoldPolicy.INTERVAL if loss.ports else HoldPolicy.SILENCE,
         gone=gone,
-        subject=f"{root.name} and {len(gone)} more {noun if len(gone) > 1 else noun[:-1]}",
+        subject=hosts_together(root.name, gone | {root.name}, noun, view.graph.devices),
     )
 
 

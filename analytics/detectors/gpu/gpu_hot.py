@@ -57,7 +57,10 @@ class GpuHot(Detector):
         at_limit, slowdown = _at_limit(view, memory, heat, watts, least), gpu_heat.slowdown_celsius(view, heat)
         score = np.nan_to_num(np.minimum(warm, at_limit / (slowdown - gpu_heat.NEAR_KELVIN)))
         score = np.where(_rounds(memory, heat, warm >= 1.0) >= _ROUNDS, score, np.minimum(score, _NEARLY))
-        return [Verdicts(heat.objects, heat.times_ns, score >= 1.0, score, _evidence(view, heat, rise, at_limit), 0.8)]
+        evidence, breached = _evidence(view, heat, rise, at_limit), score >= 1.0
+        draws = np.where(np.isnan(at_limit), 0.0, watts)  # who draws too little to be judged shows no repair
+        unknown = np.full(len(heat), np.nan)
+        return [Verdicts(heat.objects, heat.times_ns, breached, score, evidence, 0.8, load=draws, usual_load=unknown)]
 
 
 def _at_limit(view: TickView, memory: Memory, heat: Column, watts: Floats, least: Floats) -> Floats:

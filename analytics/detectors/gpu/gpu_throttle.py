@@ -1,4 +1,7 @@
-"""GPU throttle: clocks reduced by heat or a power brake. A power cap is normal under load and is not judged."""
+"""GPU throttle: clocks reduced by heat or a power brake. A power cap is normal under load and is not judged.
+
+A GPU whose job waits for something else cools down, broken or not: what it draws too little for shows no repair.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +15,9 @@ from telemetry.findings import FindingKind
 from telemetry.limits import GPU_THROTTLED_SHARE_MAX
 
 _REASONS = frozenset({"thermal", "sw_thermal", "hw_thermal", "hw_slowdown", "hw_power_brake", "reliability"})
+# Of what it drew while it was throttled, or usually draws: kelvin above the air are as much less (assumption).
+_LOADED_SHARE = 0.5
+_POWERS = ("gpu_energy_joules_total", "gpu_power_watts")
 
 
 def by_fault(labels: Mapping[str, str]) -> bool:
@@ -29,6 +35,8 @@ class GpuThrottle(Detector):
     fire_immediately_score: float = 5.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
-        columns = [view.column(metric, by_fault) for metric in self.metrics]
-        score = np.concatenate([columns[0].values / GPU_THROTTLED_SHARE_MAX, columns[1].values])
-        return [verdicts_of(view.joined(columns), score)]
+        seconds, flags = (view.column(metric, by_fault) for metric in self.metrics)
+        score = np.concatenate([seconds.values / GPU_THROTTLED_SHARE_MAX, flags.values])
+        drawn = [column for metric in _POWERS if len(column := view.column(metric))]
+        load = drawn[0] if drawn else None
+        return [verdicts_of(view.joined([seconds, flags]), score, load=load, loaded_share=_LOADED_SHARE)]

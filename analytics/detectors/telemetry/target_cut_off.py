@@ -1,7 +1,8 @@
 """Target cut off: nothing comes of a device, and its links have no carrier at their other ends.
 
 A lost collection has no such company. So this needs no patience: a host with one link that loses power is known after
-the first collection without it.
+the first collection without it. Where no cable is recorded, as many ports as it had links say the same
+(``dark_ports.py``).
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.spec import NO_VERDICTS, Detector, Scope, Verdicts, computed_evidence
+from analytics.detectors.telemetry.dark_ports import UP, UP_METRICS, Lost, lost_with_ports
 from analytics.detectors.telemetry.gpu_memory import METRIC, last_memory
 from analytics.state.memory import Memory
 from analytics.state.rates import NEVER
@@ -20,8 +22,6 @@ from telemetry.series import series_key
 from telemetry.topology import Link
 
 _MISSED_GAPS = 1.5  # usual ones of the target
-_UP = 1.0
-_UP_METRICS = ("fabric_port_up", "nic_up")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,15 +30,17 @@ class TargetCutOff(Detector):
 
     name: str = "target_cut_off"
     kind: FindingKind = FindingKind.TARGET_SILENT
-    metrics: tuple[str, ...] = (*_UP_METRICS, METRIC)
+    metrics: tuple[str, ...] = (*UP_METRICS, METRIC)
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 0.0
     light: bool = True
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         ends = view.per_physical(_other_ends)
-        down = view.series["value"][ends.sids] < _UP
-        if not down.any() and not view.watching:
+        missing = _missing(view)
+        down = view.series["value"][ends.sids] < UP
+        unplaced = lost_with_ports(view, missing)
+        if not down.any() and unplaced is None and not view.watching:
             return [NO_VERDICTS]
         fresh = view.fresh_of(ends.sids)
         up, down = fresh & ~down, fresh & down
@@ -46,29 +48,34 @@ class TargetCutOff(Detector):
         since_ns = np.full(size, NEVER)  # when the last of its links lost its carrier
         np.maximum.at(since_ns, ends.devices[down], view.series["moved_ns"][ends.sids[down]])
         dark = (np.bincount(ends.devices[up], minlength=size) == 0) & (since_ns != NEVER)
-        return [self._judge(view, dark, since_ns, np.bincount(ends.devices[down], minlength=size))]
+        lost = Lost(dark, since_ns, np.bincount(ends.devices[down], minlength=size))
+        return [_verdicts(view, lost if unplaced is None else lost.also(unplaced), missing)]
 
-    def _judge(
-        self, view: TickView, dark: NDArray[np.bool_], since_ns: NDArray[np.int64], links: NDArray[np.int64]
-    ) -> Verdicts:
-        targets, of = view.targets, view.index.device_objects
-        missed = (view.end_ns - targets["quiet_ns"]) * 1e-9 / (_MISSED_GAPS * view.target_cadence_s)
-        missing = np.maximum(missed, np.minimum(targets["down_count"], 1.0))
-        heard_ns, score, due_ns = np.full(dark.size, NEVER), np.zeros(dark.size), np.full(dark.size, view.end_ns)
-        np.maximum.at(heard_ns, of, targets["seen_ns"])
-        np.maximum.at(score, of, missing)
-        np.minimum.at(due_ns, of, targets["quiet_ns"] + (view.target_cadence_s * 1e9).astype(np.int64))
-        rows = np.unique(of[dark[of] | view.watched[of]])
-        score = np.where(dark & (heard_ns <= since_ns), score, 0.0)[rows]
-        breached = score >= 1.0
 
-        def down(row: int) -> str:
-            return series_key("links_without_carrier", {"device": view.index.object_ref(int(rows[row])).name})
+def _missing(view: TickView) -> NDArray[np.float64]:
+    """float64[targets]: 1 from the first collection on that failed or is overdue."""
+    targets = view.targets
+    missed = (view.end_ns - targets["quiet_ns"]) * 1e-9 / (_MISSED_GAPS * view.target_cadence_s)
+    return np.asarray(np.maximum(missed, np.minimum(targets["down_count"], 1.0)))
 
-        evidence = computed_evidence(links[rows].astype(np.float64), 0.0, "links", down)
-        times_ns = np.where(breached, view.end_ns, heard_ns[rows])
-        shown = (evidence, last_memory(view, rows)) if breached.any() else (evidence,)
-        return Verdicts(rows, times_ns, breached, score, shown, 0.95, due_ns[rows])
+
+def _verdicts(view: TickView, lost: Lost, missing: NDArray[np.float64]) -> Verdicts:
+    targets, of, dark = view.targets, view.index.device_objects, lost.dark
+    heard_ns, score, due_ns = np.full(dark.size, NEVER), np.zeros(dark.size), np.full(dark.size, view.end_ns)
+    np.maximum.at(heard_ns, of, targets["seen_ns"])
+    np.maximum.at(score, of, missing)
+    np.minimum.at(due_ns, of, targets["quiet_ns"] + (view.target_cadence_s * 1e9).astype(np.int64))
+    rows = np.unique(of[dark[of] | view.watched[of]])
+    score = np.where(dark & (heard_ns <= lost.since_ns), score, 0.0)[rows]
+    breached = score >= 1.0
+
+    def down(row: int) -> str:
+        return series_key("links_without_carrier", {"device": view.index.object_ref(int(rows[row])).name})
+
+    evidence = computed_evidence(lost.links[rows].astype(np.float64), 0.0, "links", down)
+    times_ns = np.where(breached, view.end_ns, heard_ns[rows])
+    shown = (evidence, last_memory(view, rows)) if breached.any() else (evidence,)
+    return Verdicts(rows, times_ns, breached, score, shown, 0.95, due_ns[rows])
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,7 @@ class _Ends:
 
 
 def _other_ends(view: TickView) -> _Ends:
-    ports = view.joined([view.column(metric) for metric in _UP_METRICS])
+    ports = view.joined([view.column(metric) for metric in UP_METRICS])
     sid_of = dict(zip(ports.objects.tolist(), ports.sids.tolist(), strict=True))
     found = []
     for link in view.topology.entities(Link):

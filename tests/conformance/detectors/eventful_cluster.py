@@ -62,7 +62,7 @@ class Cluster:
     def __init__(self, *, eventful: bool, interval_s: int = 10) -> None:
         self._eventful, self._interval_s = eventful, interval_s
         self._targets = [*(self._host(n) for n in range(HOSTS)), self._leaf(), self._lossy_leaf(), self._storage()]
-        self._targets += [*self._newcomers(), *(self._member(host) for host in JOBS["9"])]
+        self._targets += [*self._newcomers(), self._unused_host(), *(self._member(host) for host in JOBS["9"])]
         self._before: dict[str, SampleBatch] = {}
 
     def batches(self, rounds: int = ROUNDS, seed: int = 1) -> Iterator[SampleBatch]:
@@ -256,6 +256,16 @@ class Cluster:
         host.gauge("node_load_1m", {}, _constant(40.0))
         return [leaf, host]
 
+    def _unused_host(self) -> _Target:
+        """GPUs without a job, of which one has a low clock for a while."""
+        target = _Target("node13", "dcgm", begins=NEWCOMERS_BEGIN)
+        for n in range(GPUS):
+            gpu = {"gpu": f"GPU-13-{n}"}
+            slow = self._eventful and n == 1
+            target.gauge("gpu_sm_clock_hertz", gpu, _clock(range(72, 80) if slow else range(0)))
+            target.counter("gpu_throttle_seconds_total", {**gpu, "reason": "power"}, _constant(0.0))
+        return target
+
     def _member(self, host: str) -> _Target:
         """A host of a job whose exchange goes over the kernel of its first host, for a while."""
         target, nic = _Target(host, "node", begins=NEWCOMERS_BEGIN), {"port": "mlx5_0"}
@@ -310,6 +320,10 @@ class Cluster:
     def _with_checkpoints(self, usual: Value) -> Value:
         """Checkpoints are written to the targets."""
         return lambda n, rng: usual(n, rng) * (6.0 if any(self._pauses(job, n) for job in JOBS) else 1.0)
+
+
+def _clock(slow: range) -> Value:
+    return lambda n, rng: 1.4e9 if n in slow else 1.98e9
 
 
 def _constant(value: float) -> Value:

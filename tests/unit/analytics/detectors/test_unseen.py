@@ -1,8 +1,9 @@
-"""Without load a port shows nothing: what was found of it goes on until it was seen to be well with load."""
+"""Without load a port or GPU shows nothing: what was found of it goes on until it was seen to be well with load."""
 
 import pytest
 
 from telemetry.findings import Finding, FindingKind, FindingState
+from telemetry.series import series_key
 from tests.unit.analytics.detectors.test_reported import (
     PAUSED,
     PAUSING,
@@ -17,13 +18,17 @@ BROKEN, IDLE = 20, 60  # intervals
 SENDING, RECEIVING = (port_key(f"fabric_port_{way}_bytes_total") for way in ("transmit", "receive"))
 BAD_FRAMES = port_key("fabric_port_fcs_errors_total")
 BAD_CODEWORDS = port_key("fabric_port_fec_uncorrectable_codewords_total")
-FULL, NEXT_TO_NOTHING = 1e10, 1e7  # bytes a second
+GPU = {"device": "leaf1", "gpu": "GPU-0"}
+THROTTLED = series_key("gpu_throttle_seconds_total", {**GPU, "reason": "hw_thermal"})
+DRAWING = series_key("gpu_energy_joules_total", GPU)
+FULL, NEXT_TO_NOTHING = 1e10, 1e7  # bytes a second, joules a second
 
 Shown = tuple[FindingKind, list[str], list[float], str]  # kind, series, their rates while it is bad, what is carried
 CASES: dict[str, Shown] = {
     "paused, by time": (FindingKind.PFC_PAUSE_RECEIVED, [PAUSED], [0.3], SENDING),
     "pausing, by frames": (FindingKind.PFC_PAUSE_SENT, [PAUSING], [30_000.0], RECEIVING),
     "bad frames": (FindingKind.LINK_ERRORS, [BAD_FRAMES], [2.0], RECEIVING),
+    "throttled by heat": (FindingKind.GPU_THROTTLED, [THROTTLED], [0.9], DRAWING),
 }
 
 
@@ -77,6 +82,14 @@ def test_a_port_that_nobody_uses_any_more_says_since_when_it_is_not_seen(shown: 
 
 def test_what_carries_nothing_while_it_is_broken_needs_no_load() -> None:
     versions = found(CASES["paused, by time"], (BROKEN, True, 0.0), (BROKEN, False, 0.0))
+    assert versions[-1].state is FindingState.CLEARED
+
+
+def test_a_throttled_gpu_that_draws_half_as_much_while_its_job_waits_is_not_repaired() -> None:
+    """A quarter is too little for a port, half for a GPU: so many kelvin less keep it from slowing down."""
+    versions = found(CASES["throttled by heat"], (BROKEN, True, FULL), (IDLE, False, 0.45 * FULL))
+    assert versions[-1].unloaded_since_ns
+    versions = found(CASES["throttled by heat"], (BROKEN, True, FULL), (IDLE, False, 0.55 * FULL))
     assert versions[-1].state is FindingState.CLEARED
 
 

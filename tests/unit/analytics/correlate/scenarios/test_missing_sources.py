@@ -52,11 +52,34 @@ def test_hosts_that_are_lost_together_are_one_incident_that_says_what_is_not_kno
     run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
     run.tick(*bare.silent(*HOSTS, at=8), ticks=12)
     assert run.roots == ["device_down node1"]
-    assert "node1 and 3 more hosts down" in run.only.title
+    assert "4 hosts node1 to node4 (rack not recorded) down since" in run.only.title
     assert len(run.only.blast.gpus) == 32
     (why,) = [entry.text for entry in run.only.timeline if entry.text.startswith("fired: ")]
     assert "4 hosts lost together, and 32 ports elsewhere lost their carrier" in why
     assert "power, rack or switch; an inventory with racks, or LLDP, would name it" in why
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_hosts_that_are_cut_off_first_and_silent_later_are_one_incident(
+    recorded: bool, bare: Unrecorded, cluster: Fabric, run: Run
+) -> None:
+    """Two detectors say that nothing comes of them, the second one ten seconds after the first. recorded: their rack
+    is known, and no cable."""
+    if recorded:
+        known = (fact for fact in cluster.topology.facts.values() if not isinstance(fact.entity, Link))
+        run.topology = Topology().with_facts(known)
+    run.tick(*bare.dark(*bare.of_hosts(*HOSTS)))
+    cut_off = [replace(each, id=f"cut off {each.id}", detector="target_cut_off") for each in bare.silent(*HOSTS, at=5)]
+    run.tick(*cut_off, ticks=2)
+    run.tick(*bare.silent(*HOSTS, at=7), ticks=12)
+    assert run.roots == (["rack_power r1"] if recorded else ["device_down node1"])
+    assert len(run.only.findings) == 32 + 2 * len(HOSTS)
+
+
+def test_hosts_whose_numbers_do_not_follow_each_other_are_counted(bare: Unrecorded, run: Run) -> None:
+    lost = ("node1", "node3", "node8")
+    run.tick(*bare.dark(*bare.of_hosts(*lost)), *bare.silent(*lost), ticks=12)
+    assert "node1 and 2 more hosts (rack not recorded) down since" in run.only.title
 
 
 def test_an_incident_says_what_nobody_has_recorded(bare: Unrecorded, run: Run, cluster: Fabric) -> None:
@@ -86,7 +109,7 @@ def test_hosts_that_come_back_one_by_one_stay_in_the_incident_of_their_loss(bare
         assert f"{back} — 32 GPUs reached" in run.only.title
     run.tick(ticks=4)
     assert run.roots == ["device_down node1"]
-    assert "outage of node1 and 3 more hosts, back since 08:01:05" in run.only.title
+    assert "outage of 4 hosts node1 to node4 (rack not recorded), back since 08:01:05" in run.only.title
 
 
 def test_a_switch_that_falls_silent_is_what_the_dark_ports_led_to(bare: Unrecorded, run: Run) -> None:
@@ -227,7 +250,7 @@ def test_hosts_that_get_warm_together_are_one_incident(bare: Unrecorded, run: Ru
     run.tick(bare.find(K.OVERHEATED, "node3", 0))
     run.tick(bare.find(K.OVERHEATED, "node4", 10), *by_heat(bare, 4), ticks=10)
     assert run.roots == ["environment node3"]
-    assert "node3 and 1 more host" in run.only.title
+    assert "2 hosts node3 to node4 (rack not recorded)" in run.only.title
 
 
 def test_gpus_of_one_host_that_heat_slows_are_a_matter_of_its_cooling(bare: Unrecorded, run: Run) -> None:

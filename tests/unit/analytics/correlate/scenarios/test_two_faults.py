@@ -182,6 +182,32 @@ def test_a_job_that_slows_down_waits_for_what_began_then_though_a_gpu_of_it_was_
     assert len(run.roots) == 2
 
 
+@pytest.mark.parametrize("later_s", [0, 10])
+@pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED])
+def test_a_job_that_slows_down_with_a_straggler_does_not_wait_for_an_old_fault(
+    waits: K, later_s: int, cluster: Fabric, run: Run
+) -> None:
+    """A straggler may be a consequence of any fault, so faults are chosen first. This one began with the wait, and may
+    be found a sample after it; the other one cost the job nothing for ten minutes."""
+    old = cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1))
+    run.tick(old, ticks=120)
+    waiting, slow = cluster.find(waits, "job:1", 605), replace(straggler(cluster, 3, CLOCK, 2.0), onset_ns=T0 + 600 * S)
+    if later_s:
+        run.tick(waiting, ticks=later_s // 5)
+    run.tick(slow, *([] if later_s else [waiting]), ticks=4)
+    owners = {one.root for one in run.incidents.values() if waiting.id in one.findings}
+    assert owners == {slow.object}
+    assert run.roots == ["gpu_fault node1/GPU-0001-1", "straggler node3/GPU-0003-1"]
+    assert run.pages == run.roots
+
+
+def test_a_job_that_has_waited_since_a_fault_began_goes_on_waiting_for_it(cluster: Fabric, run: Run) -> None:
+    old, waiting = cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)), cluster.find(K.JOB_SLOWED, "job:1", 5)
+    run.tick(old, waiting, ticks=120)
+    run.tick(replace(straggler(cluster, 3, CLOCK, 2.0), onset_ns=T0 + 600 * S), ticks=4)
+    assert {one.root for one in run.incidents.values() if waiting.id in one.findings} == {old.object}
+
+
 @pytest.mark.parametrize(
     ("warm_s", "roots"),
     [

@@ -122,6 +122,16 @@ def test_a_job_that_goes_on_waiting_does_so_for_what_is_seen(cluster: Fabric, ru
     assert of(run, ROOT).state is IncidentState.FIRING
 
 
+def test_a_hot_gpu_whose_job_idles_keeps_its_incident(cluster: Fabric, run: Run) -> None:
+    hot = cluster.find(K.GPU_THROTTLED, cluster.gpu(2, 3), score=5)
+    run.tick(hot, ticks=3)
+    run.tick(*unseen(run, hot), ticks=60)
+    assert (run.only.state, len(run.pages)) == (IncidentState.FIRING, 1)
+    assert run.only.timeline[-1].text == "it draws too little power to get warm: whether it goes on is not known"
+    run.tick(*cleared(run, *unseen(run, hot)), ticks=20)
+    assert "resolved: it draws too little power to get warm since" in run.only.timeline[-1].text
+
+
 @pytest.mark.parametrize("later", [K.QUEUE_CONGESTED, K.ECN_MARKING])
 def test_what_is_not_seen_opens_nothing(later: K, cluster: Fabric, run: Run) -> None:
     found = [each for tick in faults.incast_without_pauses(cluster) for each in tick if each.kind is later]

@@ -3,7 +3,7 @@
 import pytest
 
 from analytics.engine import Engine
-from telemetry.findings import Finding, FindingKind
+from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.analytics.small_cluster import CONFIG, START_NS, batch, clockwork, run, table
@@ -68,6 +68,25 @@ def test_a_gpu_that_heat_would_slow_at_its_power_limit_is_found_before_it_does()
 def test_others_are_not(quiet: object) -> None:
     assert callable(quiet)
     assert quiet() == []
+
+
+@pytest.mark.parametrize(("watts", "state"), [(72.0, FindingState.ACTIVE), (540.0, FindingState.CLEARED)])
+def test_a_gpu_that_waits_shows_no_repair_and_one_that_works_does(watts: float, state: FindingState) -> None:
+    """At 72 W it is no warmer than the others, whatever its sink is like."""
+    engine, idle = Engine(CONFIG), 30
+    engine.add_facts([TopologyFact(Device("node1", Role.HOST), START_NS - 1, "test")])
+    keys = [series_key(metric, {"device": "node1", "gpu": f"GPU-{g}"}) for g in range(8) for metric in METRICS]
+    batches = []
+    for seq in range(USUAL_ROUNDS + ROUNDS + idle):
+        now, air = 540.0 if seq < USUAL_ROUNDS + ROUNDS else watts, 57.0 - 0.055 * 540.0 + 0.5 * (seq % 3)
+        hot = 21.0 if USUAL_ROUNDS <= seq < USUAL_ROUNDS + ROUNDS else 0.0
+        of = [
+            value for g in range(8) for value in (air + 0.055 * now + (0.0 if g else hot), now + 0.5 * (seq % 3), 700.0)
+        ]
+        batches.append(batch(table("node1", keys, "dcgm"), seq, of))
+    outputs = run(engine, [*batches, *clockwork(0, range(len(batches), len(batches) + 2))])
+    found = [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HOT]
+    assert (found[-1].state, bool(found[-1].unloaded_since_ns)) == (state, state is FindingState.ACTIVE)
 
 
 def test_a_line_that_was_learned_while_a_gpu_idled_is_not_held_against_its_work() -> None:

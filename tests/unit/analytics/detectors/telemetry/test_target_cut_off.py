@@ -1,9 +1,13 @@
 """A device whose links are dark is silent at once; one that only lost a collection is not."""
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import pytest
 
-from analytics.engine import Engine
+from analytics.correlate.correlator import Correlator
+from analytics.engine import Engine, Output
 from telemetry.findings import Finding, FindingState
+from telemetry.incidents import Incident, IncidentKind, IncidentState
 from telemetry.samples import SampleBatch
 from telemetry.series import series_key
 from telemetry.topology import Device, Entity, Link, Role, TopologyFact
@@ -56,3 +60,69 @@ def test_an_answer_ends_it() -> None:
     back = [*ALIVE, *(batch(HOST, seq, [1.0], at_s=seq * INTERVAL_S + 2) for seq in range(17, 22))]
     states = [one.state for one in found(back, dict.fromkeys(range(FAILS, 17), 0.0), 22)]
     assert (states[0], states[-1]) == (FindingState.ACTIVE, FindingState.CLEARED)
+
+
+HOSTS, LEAVES = ("node1", "node2", "node3"), ("leaf1", "leaf2")
+RAILS = {leaf: [f"Ethernet{n}" for n in range(len(HOSTS))] for leaf in LEAVES}
+
+
+def unrecorded(*, dies: Mapping[str, int], dark: Mapping[str, Sequence[str]], seqs: int = 20) -> list[Output]:
+    """A cluster without a recorded cable: hosts with a NIC for each leaf.
+
+    dies: hosts, each with its first collection that fails. dark: ports that lose their carrier, some seconds before
+    collection FAILS of the hosts.
+    """
+    engine, batches = Engine(CONFIG, Correlator()), list[SampleBatch]()
+    roles = {**dict.fromkeys(HOSTS, Role.HOST), **dict.fromkeys(LEAVES, Role.LEAF)}
+    engine.add_facts(TopologyFact(Device(name, role), START_NS - 1, "inventory") for name, role in roles.items())
+    for at, leaf in enumerate(LEAVES):
+        of = table(leaf, [port_key("fabric_port_up", port, leaf) for port in RAILS[leaf]])
+        for seq in range(seqs):
+            up = [float(seq < FAILS - 1 or port not in dark.get(leaf, ())) for port in RAILS[leaf]]
+            batches.append(batch(of, seq, up, at_s=seq * INTERVAL_S + 2 + at))
+    for host in HOSTS:
+        of = table(host, [port_key("nic_up", f"mlx5_{n}", host) for n in range(len(LEAVES))], "node")
+        batches += [down(of, seq) if seq >= dies.get(host, seqs) else batch(of, seq, [1.0, 1.0]) for seq in range(seqs)]
+    return run(engine, sorted(batches, key=lambda each: each.collection.collected_ns))
+
+
+def cut_off(outputs: Iterable[Output]) -> list[Finding]:
+    return [one for one in outputs if isinstance(one, Finding) and one.detector == "target_cut_off"]
+
+
+def behind(*hosts: str) -> dict[str, list[str]]:
+    """The ports that lead to these hosts."""
+    return {leaf: [RAILS[leaf][HOSTS.index(host)] for host in hosts] for leaf in LEAVES}
+
+
+def test_hosts_that_account_for_the_dark_ports_are_cut_off_once_all_ports_were_read() -> None:
+    """Ports go dark at 112 and 113 s, are read again at 122 and 123 s, and meanwhile a collection fails at 120 s."""
+    found = cut_off(unrecorded(dies={"node1": FAILS, "node2": FAILS}, dark=behind("node1", "node2")))
+    assert [str(one.object) for one in found[:2]] == ["device:node1", "device:node2"]
+    at_s = {(one.observed_ns - START_NS) / SECOND for one in found[:2]}
+    assert all(FAILS * INTERVAL_S < each <= FAILS * INTERVAL_S + 5 for each in at_s)
+    assert found[0].evidence[0].value == len(LEAVES)
+
+
+@pytest.mark.parametrize(
+    ("dies", "dark"),
+    [
+        ({"node1": FAILS, "node2": FAILS}, {}),  # nothing but their telemetry is lost
+        ({"node1": FAILS}, behind(*HOSTS)),  # three times as many ports as it has
+        ({"node1": FAILS}, behind("node1")),  # two cables, as far as anybody knows
+        ({"node1": FAILS - 8, "node2": FAILS - 8}, behind("node1", "node2")),  # they failed long before
+    ],
+)
+def test_what_does_not_account_for_the_dark_ports_waits_for_its_silence(
+    dies: dict[str, int], dark: dict[str, list[str]]
+) -> None:
+    assert cut_off(unrecorded(dies=dies, dark=dark)) == []
+
+
+def test_they_are_one_incident_that_names_all_of_them_from_the_first_page_on() -> None:
+    outputs = unrecorded(dies={"node1": FAILS, "node2": FAILS}, dark=behind("node1", "node2"))
+    incidents = [one for one in outputs if isinstance(one, Incident) and one.state is IncidentState.FIRING]
+    assert {one.kind for one in incidents} == {IncidentKind.DEVICE_DOWN}
+    assert len({one.id for one in incidents}) == 1
+    assert "2 hosts node1 to node2 (rack not recorded) down since" in incidents[0].title
+    assert (incidents[0].fired_ns - START_NS) / SECOND <= (FAILS - 1) * INTERVAL_S + 2 + INTERVAL_S + 5
