@@ -131,6 +131,7 @@ def accrue(
     planned = planned or (track.severity is Severity.INFO and not track.job_impact and is_spare(view, track))
     if planned or track.severity is not Severity.CRITICAL:
         gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track))
+        gpus = max(gpus, expected_loss.gpus(view, expected))
         _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))
 
 

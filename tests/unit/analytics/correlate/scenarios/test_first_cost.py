@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from analytics.correlate.correlator import Correlator
+from analytics.models.usual_load import USUAL_LOAD
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Severity
@@ -106,3 +107,27 @@ def test_what_passed_until_a_job_was_seen_to_work_again_does_not_count(cluster: 
 def test_a_hung_gpu_costs_since_the_value_before_the_first_that_shows_it(cluster: Fabric, run: Run) -> None:
     run.tick(replace(cluster.find(K.GPU_HUNG, cluster.gpu(1, 3)), cadence_s=30.0), ticks=2)
     assert stated(run) == pytest.approx(32 * (30 + 10))
+
+
+def too_slow(cluster: Fabric, usual: float) -> Finding:
+    """A link that is left with 100 of 400 Gb/s. usual: what is usually sent over it, in Gb/s."""
+    evidence = (
+        Evidence("speed", 1e11, 4e11, "bits_per_second"),
+        Evidence(f"{USUAL_LOAD}{{}}", 1e9 * usual, None, "bits_per_second"),
+    )
+    return replace(cluster.find(K.LINK_SLOW, LOST[1]), evidence=evidence)
+
+
+def test_a_link_that_is_busy_with_what_is_usually_sent_is_critical_at_once(cluster: Fabric, run: Run) -> None:
+    """What took 40 % of the time of a step takes 160 %: of 2.2 steps 1.2 are lost."""
+    run.tick(too_slow(cluster, 160))
+    ((page, at_ns),) = [(page.incident, page.at_ns) for page in run.pager.pages]
+    assert page.severity is Severity.CRITICAL
+    assert page.gpu_seconds == pytest.approx(32 * 1.2 / 2.2 * (BEFORE_S + (at_ns - T0) / S), abs=0.001)
+    (said,) = [entry.text for entry in page.timeline if "usually sends too much" in entry.text]
+    assert "55 % of its 32 GPUs count as lost since" in said
+
+
+def test_a_link_that_is_fast_enough_for_what_is_usually_sent_is_a_warning(cluster: Fabric, run: Run) -> None:
+    run.tick(too_slow(cluster, 45), ticks=3)
+    assert (run.only.severity, run.only.gpu_seconds) == (Severity.WARNING, 0.0)
