@@ -6,6 +6,7 @@ went on working.
 """
 
 from collections.abc import Collection, Mapping
+from operator import attrgetter
 
 from analytics.correlate.cost import Wait, newly_waited
 from analytics.correlate.texts.clock import clock
@@ -31,7 +32,7 @@ def expected(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], n
     first low bins are partly from before.
     """
     share, since_ns = _loss(view, track)
-    until_ns = since_ns + view.config.intervals_ns(SHOWS_INTERVALS, track.cadence_s)
+    until_ns = since_ns + view.config.intervals_ns(SHOWS_INTERVALS)  # whatever the cadence of its ports
     if not share or track.cause.change or track.since_first_seen or now_ns >= until_ns:
         return {}
     reach = view.cluster.reach(track.cause)
@@ -99,9 +100,10 @@ def _loss(view: CorrelationView, track: Track) -> tuple[float, int]:
     if not shown:
         return 0.0, 0
     share = 1.0 if track.cause.takes_paths else max(map(_too_slow, shown))
-    every_ns = to_ns(max(found.cadence_s for found in shown)) or view.config.interval_ns
+    first = min(shown, key=attrgetter("onset_ns", "id"))
+    every_ns = to_ns(first.cadence_s) or view.config.interval_ns
     readers = len(view.cluster.reach(track.cause).devices - {track.cause.root.name})
-    return share, min(found.onset_ns for found in shown) - every_ns // (1 + readers)
+    return share, first.onset_ns - every_ns // (1 + readers)
 
 
 def _too_slow(finding: Finding) -> float:

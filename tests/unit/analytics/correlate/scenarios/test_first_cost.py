@@ -131,3 +131,11 @@ def test_a_link_that_is_busy_with_what_is_usually_sent_is_critical_at_once(clust
 def test_a_link_that_is_fast_enough_for_what_is_usually_sent_is_a_warning(cluster: Fabric, run: Run) -> None:
     run.tick(too_slow(cluster, 45), ticks=3)
     assert (run.only.severity, run.only.gpu_seconds) == (Severity.WARNING, 0.0)
+
+
+def test_ports_that_are_read_rarely_make_nobody_expect_a_loss_for_longer(cluster: Fabric, run: Run) -> None:
+    """A job that shows that it loses half is not taken to lose all of its time for three minutes."""
+    run.tick(replace(cluster.find(K.LINK_DOWN, LOST[0]), cadence_s=60.0), slowed(cluster, 0.5, 0), ticks=5)
+    before = stated(run)
+    run.tick(ticks=4)
+    assert stated(run) <= before + 32 * 0.5 * 20
