@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences, swaps, unproved, versions
+from analytics.correlate import absences, cost, swaps, unproved, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, cables, waves
@@ -291,6 +291,7 @@ class Correlator:
                 track.primary, track.symptoms = set(), set()
                 track.cause = cables.as_cabled(view, waves.refreshed(view, track.cause))
                 track.accounted_ns = now_ns
+                track.gpu_seconds = max(0.0, track.gpu_seconds - cost.overrun(view, track, ()))
                 tracks.append(track)
         ids = {track.id for track in tracks}
         for track in tracks:

@@ -1,7 +1,7 @@
 """What an incident costs: share of time that jobs lose, GPU-seconds, severity."""
 
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -10,7 +10,7 @@ from analytics.correlate.config import NS_PER_S, CorrelateConfig
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
 from analytics.models.jobs.job_work import BIN_NS
-from analytics.models.jobs.work_level import LOW_SHARE
+from analytics.models.jobs.work_level import FINE_BINS, LOW_SHARE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import finding_kinds, incident_kinds
@@ -48,12 +48,21 @@ def lost_share(finding: Finding) -> float:
 @dataclass(frozen=True, slots=True)
 class Wait:
     """share: of its time that a job loses now, 0..1. since_ns: onset of the earliest finding that shows it. until_ns:
-    the last moment that counts. single: one bin that is hardly low shows it, and the next one is still to be judged."""
+    the last moment that counts. single: one bin that is hardly low shows it, and the next one is still to be judged.
+    lost_ns: from when on it counts, where that is before the onset; 0 else. mean: whether the share is that of all the
+    time since then, and not of this moment."""
 
     share: float
     since_ns: int
     until_ns: int = sys.maxsize
     single: bool = False
+    lost_ns: int = 0
+    mean: bool = False
+
+    @property
+    def began_ns(self) -> int:
+        """From when on it counts."""
+        return self.lost_ns or self.since_ns
 
 
 def waits(view: CorrelationView, members: Iterable[Finding], measured: Container[str]) -> dict[str, Wait]:
@@ -74,8 +83,23 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
         single = share < HARDLY_LOW and all(
             finding.kind is FindingKind.JOB_SLOWED and finding.score < 1.0 for finding in strongest
         )
-        waiting[job_id] = Wait(share, min(finding.onset_ns for finding in found[job_id]), single=single)
+        since_ns = min(finding.onset_ns for finding in found[job_id])
+        mean = all(finding.kind is FindingKind.JOB_SLOWED for finding in strongest)
+        lost_ns = min(_lost_ns(view.config, finding) for finding in (strongest if mean else found[job_id]))
+        waiting[job_id] = Wait(share, since_ns, single=single, lost_ns=lost_ns, mean=mean)
     return waiting
+
+
+def _lost_ns(config: CorrelateConfig, finding: Finding) -> int:
+    """From when on the values that show a wait say what was lost. Those of work are averages of the time before them,
+    so the first one is about the time since the value before; a clock is read at one moment, half of that later on
+    average."""
+    every_ns = round(finding.cadence_s * NS_PER_S)
+    if finding.kind is FindingKind.JOB_SLOWED:  # its onset is the centre of a bin of short samples, or a whole sample
+        return finding.onset_ns - max(BIN_NS // 2 + config.interval_ns // 2, config.interval_ns, every_ns)
+    if finding.kind in (FindingKind.JOB_STALLED, FindingKind.GPU_HUNG):
+        return finding.onset_ns - every_ns
+    return finding.onset_ns - every_ns // 2 if finding.kind is FindingKind.STRAGGLER else finding.onset_ns
 
 
 def began_under_pressure(view: CorrelationView, cause: Cause, primary: Iterable[Finding]) -> dict[str, Wait]:
@@ -153,7 +177,7 @@ def gpu_seconds(
     """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead GPUs."""
     if not waiting and not dead:
         return 0.0
-    seconds_of = {job_id: _newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
+    seconds_of = {job_id: newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
     if not dead and len(seconds_of) < 2:  # each GPU as long: the same sum without naming them, as jobs have thousands
         return sum((sum([seconds] * len(view.jobs.kept_idle(job_id))) for job_id, seconds in seconds_of.items()), 0.0)
     lost: dict[ObjectRef, float] = {}
@@ -167,10 +191,47 @@ def gpu_seconds(
     return sum(lost[ref] for ref in sorted(lost, key=by_kind_and_name))
 
 
-def _newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
-    """Seconds that a GPU of the job lost since they were counted last."""
-    since_ns = max(wait.since_ns, track.cost_until_ns.get(job_id, wait.since_ns))
-    return wait.share * max(0, min(now_ns, wait.until_ns) - since_ns) / NS_PER_S
+def newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
+    """Seconds that a GPU of the job lost since they were counted last.
+
+    What a job lost is known better with each value: the first one is a part of what follows, and those after its end
+    make the mean smaller, as they are part of it too. So a mean counts for all of its time.
+    """
+    until_ns = min(now_ns, wait.until_ns)
+    known = track.counted.get(job_id)
+    if wait.mean and known is not None and known[0] == wait.began_ns:
+        _, since_ns, seconds, _ = known
+        return max(0.0, wait.share * (until_ns - since_ns) / NS_PER_S - seconds)
+    return wait.share * max(0, until_ns - _uncounted_ns(track, job_id, wait)) / NS_PER_S
+
+
+def remember(track: Track, waits: Mapping[str, Wait], now_ns: int) -> None:
+    """That the cost of these waits has been counted until now."""
+    for job_id, wait in waits.items():
+        seconds, known = newly_waited(track, job_id, wait, now_ns), track.counted.get(job_id)
+        if wait.mean and (known is None or known[0] != wait.began_ns):
+            known = wait.began_ns, _uncounted_ns(track, job_id, wait), 0.0, wait.share
+        if known is not None:
+            track.counted[job_id] = *known[:2], known[2] + seconds, wait.share
+        track.cost_until_ns[job_id] = now_ns
+
+
+def overrun(view: CorrelationView, track: Track, waiting: Collection[str]) -> float:
+    """GPU-seconds that were counted of jobs that do not wait any more, though they worked as usual by then: that a
+    slump is over shows by the bins after it."""
+    found = 0.0
+    for job_id in sorted(track.counted.keys() - set(waiting)):
+        _, _, seconds, share = track.counted.pop(job_id)
+        about = view.about(ObjectRef(ObjectKind.JOB, job_id))
+        if job_id in view.jobs.running and all(finding.kind is not FindingKind.JOB_SLOWED for finding in about):
+            bins_s = FINE_BINS * max(BIN_NS, view.config.interval_ns) / NS_PER_S
+            found += view.jobs.gpu_count(job_id) * min(seconds, share * bins_s)
+    return found
+
+
+def _uncounted_ns(track: Track, job_id: str, wait: Wait) -> int:
+    """Since when a wait has not been counted."""
+    return max(wait.began_ns, track.cost_until_ns.get(job_id, wait.began_ns))
 
 
 def dead_gpus(view: CorrelationView, track: Track) -> list[ObjectRef]:

@@ -192,7 +192,7 @@ def dump(memory: CorrelatorMemory) -> dict[str, Any]:
     for track in plain["tracks"]:
         for name in ("primary", "symptoms", "measured", "ended_jobs"):
             track[name] = sorted(track[name])
-        for name in ("job_impact", "cost_until_ns"):
+        for name in ("job_impact", "cost_until_ns", "counted", "expected"):
             track[name] = dict(sorted(track[name].items()))
         for name in ("primary", "devices", "gone"):
             track["cause"][name] = sorted(track["cause"][name])

@@ -31,6 +31,9 @@ class Track:
     job_impact:    of every job that has waited so far, the share of its time that it last lost.
     measured:      jobs with findings about their own work.
     cost_until_ns: until when the cost of each such job has been counted.
+    counted: of jobs whose share is a mean: since when it is one, since when it counts, the seconds of each GPU that
+    were counted, and the share that this incident pays now.
+    expected: of gpu_seconds, those of jobs that are cut off and have not shown yet what they lose.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.
     usual: some of its evidence ended because it had lasted until it was learned: nothing shows a repair.
@@ -57,6 +60,8 @@ class Track:
     measured: set[str] = field(default_factory=set)
     ended_jobs: set[str] = field(default_factory=set)
     cost_until_ns: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, tuple[int, int, float, float]] = field(default_factory=dict)
+    expected: dict[str, float] = field(default_factory=dict)
     matters_since_ns: int = 0
     since_first_seen: bool = False
     usual: bool = False
@@ -95,15 +100,18 @@ class Track:
         """What a cause cost that turned out to be another one before anybody was notified of it."""
         self.severity, self.gpu_seconds, self.accounted_ns, self.matters_since_ns = Severity.INFO, 0.0, 0, 0
         self.job_impact, self.cost_until_ns, self.measured, self.ended_jobs = {}, {}, set(), set()
+        self.counted, self.expected = {}, {}
 
     def take_over_impact(self, merged: "Track") -> None:
         """What waited for an incident that is now a part of this one. That a job has waited for other pressure shows
         nothing about pressure that nobody waits for; if it still waits, it shows so again."""
         if not self.job_impact and not incident_kinds()[self.cause.kind].pages_without_waiting:
             return
-        self.gpu_seconds = max(self.gpu_seconds, merged.gpu_seconds)
+        if merged.gpu_seconds > self.gpu_seconds:
+            self.gpu_seconds, self.expected = merged.gpu_seconds, merged.expected
         self.job_impact, self.measured = merged.job_impact | self.job_impact, merged.measured | self.measured
         self.ended_jobs |= merged.ended_jobs
+        self.counted = merged.counted | self.counted
         for job_id, cost_until_ns in merged.cost_until_ns.items():
             self.cost_until_ns[job_id] = max(cost_until_ns, self.cost_until_ns.get(job_id, cost_until_ns))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
-from analytics.correlate import cost
+from analytics.correlate import cost, expected_loss
 from analytics.correlate.cause import CONGESTED, Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cover import gain
@@ -103,24 +103,35 @@ def _note_software(view: CorrelationView, track: Track, now_ns: int) -> None:
 
 
 def accrue(
-    view: CorrelationView, track: Track, waiting: Mapping[str, cost.Wait], paid: Mapping[str, float], now_ns: int
+    view: CorrelationView,
+    track: Track,
+    waiting: Mapping[str, cost.Wait],
+    expected: Mapping[str, cost.Wait],
+    paid: Mapping[str, float],
+    now_ns: int,
 ) -> None:
     """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it.
 
-    paid: of the jobs that wait for other incidents too, the share of its time that this one pays for.
+    expected: of jobs that are cut off, what they lose until they show it. paid: of the jobs that wait for other
+    incidents too, the share of its time that this one pays for.
     """
     dead = cost.dead_gpus(view, track)
-    own = {**waiting, **{job_id: replace(waiting[job_id], share=paid[job_id]) for job_id in paid}} if paid else waiting
+    own = {**waiting, **expected}
+    own |= {job_id: replace(own[job_id], share=paid[job_id]) for job_id in paid}
+    track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
+    expected_loss.count(view, track, {job_id: own[job_id] for job_id in expected}, frozenset(dead), now_ns)
     track.gpu_seconds += cost.gpu_seconds(view, track, own, dead, now_ns)
     track.accounted_ns = now_ns
-    track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
-    track.cost_until_ns |= dict.fromkeys(waiting, now_ns)
+    cost.remember(track, own, now_ns)
+    track.gpu_seconds = max(0.0, track.gpu_seconds - cost.overrun(view, track, own))
+    expected_loss.settle(track, expected, now_ns)
     planned = view.lasts(track.cause.change) or view.planned_around(track.cause.root, track.onset_ns)
     unused = track.since_first_seen or view.wanted(track.cause.root, track.onset_ns)
     planned = planned or ((unused or _is_update(view, track.cause)) and not track.job_impact)
     planned = planned or (track.severity is Severity.INFO and not track.job_impact and is_spare(view, track))
     if planned or track.severity is not Severity.CRITICAL:
         gpus = max(cost.gpus_lost(view, track.job_impact, dead), cost.gpus_cut_off(view, track))
+        gpus = max(gpus, expected_loss.gpus(view, expected))
         _grade(view, track, gpus, planned, now_ns, waited_for=cost.is_waited_for(view, track, waiting, now_ns))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from analytics.correlate import cost
+from analytics.correlate import cost, expected_loss
 from analytics.correlate.budget import Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
@@ -138,20 +138,27 @@ class Reports:
 
     def accrue(self, view: CorrelationView, now_ns: int) -> None:
         """Adds the cost of this step to all tracks that were updated in it. What waits for several is divided."""
-        paid = self._divide(now_ns)
+        expected = {
+            id(known): expected_loss.expected(view, known.track, known.waiting, now_ns) for known in self._updated
+        }
+        paid = self._divide(expected, now_ns)
         for known in self._updated:
-            report.accrue(view, known.track, known.waiting, paid.get(id(known), {}), now_ns)
+            about = id(known)
+            report.accrue(view, known.track, known.waiting, expected[about], paid.get(about, {}), now_ns)
 
-    def _divide(self, now_ns: int) -> Mapping[int, Mapping[str, float]]:
+    def _divide(
+        self, expected: Mapping[int, Mapping[str, cost.Wait]], now_ns: int
+    ) -> Mapping[int, Mapping[str, float]]:
         """By the identity of what is known of a track: the share that it pays of each job that waits for others too."""
         payers: dict[str, list[_Known]] = {}
         for known in self._updated:
-            for job_id in known.waiting:
+            for job_id in {**known.waiting, **expected[id(known)]}:
                 payers.setdefault(job_id, []).append(known)
         paid: dict[int, dict[str, float]] = {}
         for job_id, among in payers.items():
             if len(among) > 1:
-                shares = cost.divided(known.waiting[job_id].share for known in among)
+                losing = ({**known.waiting, **expected[id(known)]} for known in among)
+                shares = cost.divided(waits[job_id].share for waits in losing)
                 for known, share in zip(among, shares, strict=True):
                     paid.setdefault(id(known), {})[job_id] = share
                 _note_others(job_id, [known.track for known in among], now_ns)
@@ -220,7 +227,7 @@ def _is_settled(view: CorrelationView, known: _Known) -> bool:
     track = known.track
     timed = known.timed or known.contested or track.cause.unused or bool(incident_kinds()[track.cause.kind].away)
     ongoing = track.fires and bool(track.primary) and not track.life.cleared_ns
-    return ongoing and not timed and not known.waiting and not cost.dead_gpus(view, track)
+    return ongoing and not timed and not known.waiting and not track.expected and not cost.dead_gpus(view, track)
 
 
 def _note_others(job_id: str, tracks: Sequence[Track], now_ns: int) -> None:

@@ -1,14 +1,22 @@
-"""Speed downgrade: a link that runs below its rating, or below the highest speed that it has had."""
+"""Speed downgrade: a link that runs below its rating, or below the highest speed that it has had.
 
-from dataclasses import dataclass
+What its ports usually carry is evidence too: more than the speed that is left has to wait.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.detectors.fabric.load import usually_carried
+from analytics.detectors.spec import Detector, Verdicts, computed_evidence, verdicts_of
+from analytics.models.usual_load import USUAL_LOAD
 from analytics.state.memory import Memory
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
 from telemetry.limits import LINK_SPEED_SHARE_MIN
+from telemetry.series import series_key
+
+_BITS = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,4 +41,14 @@ class LinkSlow(Detector):
         rated = np.where(rated > 0, rated, view.series["highest"][column.sids])
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(column.values > 0, LINK_SPEED_SHARE_MIN * rated / column.values, 0.0)
-        return verdicts_of(column, score, normals=rated)
+        verdicts = verdicts_of(column, score, normals=rated)
+        if not verdicts.objects.size:
+            return verdicts
+        names = view.index.objects.names
+
+        def series(row: int) -> str:
+            return series_key(USUAL_LOAD, {"object": names[int(verdicts.objects[row])]})
+
+        usual = _BITS * usually_carried(view, verdicts.objects)
+        carried = computed_evidence(usual, np.nan, "bits_per_second", series)
+        return replace(verdicts, evidence=(*verdicts.evidence, carried))

@@ -12,6 +12,7 @@ from statistics import median
 import numpy as np
 
 LOW_SHARE = 0.8  # of the normal level: training steps of one job vary by a few per cent from minute to minute
+FINE_BINS = 2  # in a row that are not even a little low end a slump
 LEARNED_MIN = 6  # bins before there is a normal level
 _SCALES = 4.0 * 1.4826  # robust standard deviations, for uneven work
 # A little low: for a minute, by more than the scale of single bins, and after two minutes of normal work.
@@ -83,13 +84,14 @@ class WorkLevel:
     ) -> tuple[tuple[float, ...], int]:
         """The bins to keep, and how many there are since the slump began.
 
-        It begins when most of the newest bins are low, and lasts until two in a row are not even a little low.
+        It begins when most of the newest bins are low, and lasts until ``FINE_BINS`` in a row are not even a little
+        low.
         """
         if self.slump:
             known = [value for value in recent if not math.isnan(value)]
-            if any(value < little_below for value in known[-2:]):
+            if any(value < little_below for value in known[-FINE_BINS:]):
                 return recent, self.slump + 1
-            return recent[-2:], 0  # older low bins do not begin a second slump
+            return recent[-FINE_BINS:], 0  # older low bins do not begin a second slump
         needed = min(max(self.low_bins_min, pause + 2), _RECENT_MAX // 2)
         of_little = min(max(needed, _LITTLE_BINS), _RECENT_MAX // 2)
         return recent, _bins_below(recent, low_below, needed) or _bins_below(recent, little_below, of_little)
