@@ -26,7 +26,7 @@ _OURS = {
     "scrape_duration_seconds": Metadata(GAUGE, "How long the last collection of the target took.", "seconds"),
     "fabricscope_finding_active": Metadata(GAUGE, "1 while a finding is active."),
     "fabricscope_incident": Metadata(GAUGE, "1 while an incident is open."),
-    "fabricscope_incident_gpu_seconds_total": Metadata(COUNTER, "What an incident has cost so far.", "seconds"),
+    "fabricscope_incident_gpu_seconds_total": Metadata(COUNTER, "The highest cost stated of an incident.", "seconds"),
     "fabricscope_job_node": Metadata(GAUGE, "1 for each node of a job that runs."),
     "fabricscope_node_intent": Metadata(GAUGE, "1 while the scheduler keeps a node from jobs."),
     "fabricscope_change": Metadata(GAUGE, "1 while a change lasts."),

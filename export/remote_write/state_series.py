@@ -2,14 +2,15 @@
 
 ``fabricscope_finding_active{kind, object, device, detector}`` is 1 while a finding is active.
 ``fabricscope_incident{incident_id, kind, root, where, severity, state}`` is 1, and with the same labels
-``fabricscope_incident_gpu_seconds_total`` is what it has cost. A change of severity or state ends the old series and
-begins a new one; ``state="resolved"`` shows once.
+``fabricscope_incident_gpu_seconds_total`` is the most that it was said to have cost, as a counter never goes back. A
+change of severity or state ends the old series and begins a new one; ``state="resolved"`` shows once.
 ``fabricscope_job_node{job_id, name, user, device}`` is 1 for each node of a running job,
 ``fabricscope_node_intent{device, intent}`` while a node is drained, in maintenance, rebooted or powered down, and
 ``fabricscope_change{change_id, kind, object, author}`` while a change lasts.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class StateSeries:
         self._changes_ms: dict[str, tuple[int, int]] = {}  # beginning and end
         self._observed_ns: dict[str, int] = {}  # of facts
         self._begins_ms: dict[bytes, int] = {}  # of counters
+        self._gpu_seconds: dict[str, float] = {}  # of incidents
         self._shown: set[bytes] = set()
         self._last_ms = 0
         self.unsaved: dict[str, bytes | None] = {}
@@ -87,6 +89,7 @@ class StateSeries:
             self._resolved.add(key)
         else:
             self._resolved.discard(key)
+        cost = self._gpu_seconds[key] = max(incident.gpu_seconds, self._gpu_seconds.get(key, 0.0))
         names = {
             "incident_id": incident.id,
             "kind": incident.kind.value,
@@ -95,11 +98,11 @@ class StateSeries:
             "severity": incident.severity.value,
             "state": incident.state.value,
         }
-        metrics = {INCIDENT: 1.0, GPU_SECONDS: incident.gpu_seconds}
+        metrics = {INCIDENT: 1.0, GPU_SECONDS: cost}
         series = {metric: encode_labels(metric, names, self._external) for metric in metrics}
         values = {series[metric]: value for metric, value in metrics.items()}
         self._begins_ms[series[GPU_SECONDS]] = incident.onset_ns // NS_PER_MS
-        self._set(key, values, encode_record(incident))
+        self._set(key, values, encode_record(replace(incident, gpu_seconds=cost)))
 
     def update_topology(self, fact: TopologyFact) -> str:
         """The device whose place changed, else ''. Of two facts of one entity the later observed one is valid."""
@@ -186,6 +189,7 @@ class StateSeries:
 
     def _remove(self, key: str) -> None:
         self._changes_ms.pop(key, None)
+        self._gpu_seconds.pop(key, None)
         if self._current.pop(key, None) is not None:
             self.changed = True
             self.unsaved[key] = None

@@ -71,6 +71,19 @@ def test_an_incident_that_gets_worse_ends_one_series_and_begins_another():
     assert after["fabricscope_incident " + LABELS.format("critical", "firing")] == 1.0
 
 
+def test_a_cost_that_is_taken_back_never_goes_back_here_also_after_a_restart():
+    before = StateSeries({}, 10)
+    before.update_incident(incident())
+    before.update_incident(replace(incident(), gpu_seconds=7.0))
+    assert shown(before, 1) == {FIRING: 1.0, COST: 42.0}
+    after = StateSeries({}, 10)
+    after.restore([value for value in before.unsaved.values() if value is not None])
+    after.update_incident(replace(incident(), gpu_seconds=8.0))
+    assert shown(after, 2) == {FIRING: 1.0, COST: 42.0}
+    after.update_incident(replace(incident(), gpu_seconds=43.0))
+    assert shown(after, 3) == {FIRING: 1.0, COST: 43.0}
+
+
 def test_an_incident_is_where_people_look_for_it():
     states = StateSeries({}, 10)
     states.update_incident(replace(incident(), where="node1 GPU 3 (serial 1650321004242)"))
