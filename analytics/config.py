@@ -22,7 +22,6 @@ _SCORED = {
     "nic_pfc_pause_seconds_total": 0.1,
     "fabric_port_errors_total": 1.0,
     "ib_port_receive_errors_total": 1.0,
-    "gpu_temperature_celsius": 70.0,
     "fabric_transceiver_temperature_celsius": 60.0,
 }
 

@@ -3,8 +3,9 @@
 from analytics.config import DetectionConfig
 from telemetry.kinds import effects
 
-# A heat that no simulated cluster has, so nothing was measured; and what follows the job, not the card.
-NOT_SCORED = {"fabric_device_temperature_celsius", "gpu_tensor_active_ratio"}
+# A heat that no simulated cluster has, so nothing was measured; what all GPUs of a target leave together when its unit
+# changes; and what follows the job, not the card.
+NOT_SCORED = {"fabric_device_temperature_celsius", "gpu_temperature_celsius", "gpu_tensor_active_ratio"}
 
 
 def test_what_shows_an_effect_by_a_rise_is_scored() -> None:
