@@ -89,7 +89,7 @@ class StateSeries:
             self._resolved.add(key)
         else:
             self._resolved.discard(key)
-        cost = self._gpu_seconds[key] = max(incident.gpu_seconds, self._gpu_seconds.get(key, 0.0))
+        cost = max(incident.gpu_seconds, self._gpu_seconds.get(key, 0.0))
         names = {
             "incident_id": incident.id,
             "kind": incident.kind.value,
@@ -103,6 +103,7 @@ class StateSeries:
         values = {series[metric]: value for metric, value in metrics.items()}
         self._begins_ms[series[GPU_SECONDS]] = incident.onset_ns // NS_PER_MS
         self._set(key, values, encode_record(replace(incident, gpu_seconds=cost)))
+        self._gpu_seconds[key] = cost
 
     def update_topology(self, fact: TopologyFact) -> str:
         """The device whose place changed, else ''. Of two facts of one entity the later observed one is valid."""

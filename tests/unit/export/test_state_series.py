@@ -84,6 +84,16 @@ def test_a_cost_that_is_taken_back_never_goes_back_here_also_after_a_restart():
     assert shown(after, 3) == {FIRING: 1.0, COST: 43.0}
 
 
+def test_of_an_incident_that_was_refused_nothing_is_kept():
+    states = StateSeries({}, 1)
+    states.update_finding(finding())
+    with pytest.raises(BadInput):
+        states.update_incident(incident())
+    states.update_finding(finding(FindingState.CLEARED))
+    states.update_incident(replace(incident(), gpu_seconds=7.0))
+    assert shown(states, 1)[COST] == 7.0
+
+
 def test_an_incident_is_where_people_look_for_it():
     states = StateSeries({}, 10)
     states.update_incident(replace(incident(), where="node1 GPU 3 (serial 1650321004242)"))
