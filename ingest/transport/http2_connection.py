@@ -6,6 +6,7 @@ connection pauses after a read.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import cast
 
@@ -21,7 +22,7 @@ _buffer = memoryview(bytearray(READ_BYTES))
 """Of all connections: what is read into it is copied out before the next read."""
 
 
-class Connection(asyncio.BufferedProtocol):
+class Connection(asyncio.BufferedProtocol, ABC):
     """Feeds a reader, sends its replies, and pings a peer that is quiet.
 
     A peer of which no whole frame came for ``keepalive_s`` is pinged, and has ``ping_timeout_s`` to answer.
@@ -83,25 +84,25 @@ class Connection(asyncio.BufferedProtocol):
         if self._timer is not None:
             self._timer.cancel()
 
+    @abstractmethod
     def _opening(self) -> bytes:
         """What we send first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _after_read(self, nbytes: int) -> None:
         """Something was read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _fail(self, fault: CallEnded | ValueError) -> None:
         """What was read ends the connection."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _time_out(self, fault: str) -> None:
         """The peer does not live."""
-        raise NotImplementedError
 
     def _close(self) -> None:
         """Sends what waits, and closes. Idempotent."""

@@ -1,5 +1,6 @@
 """Frames of HTTP/2 as both ends of a connection read them (RFC 9113). Pure."""
 
+from abc import ABC, abstractmethod
 from struct import Struct
 
 from hpack import Decoder, HPACKError, OversizedHeaderListError
@@ -69,7 +70,7 @@ def settings_frame(*settings: tuple[int, int]) -> bytes:
     return frame(SETTINGS, 0, 0, b"".join(key.to_bytes(2, "big") + value.to_bytes(4, "big") for key, value in settings))
 
 
-class FrameReader:
+class FrameReader(ABC):
     """The receiving half of a connection; what frames mean for a client and for a server is in its subclasses.
 
     headers_bytes_max: of a header block, packed and unpacked.
@@ -189,32 +190,32 @@ class FrameReader:
         if wrong or size != _SIZES.get(kind, size):
             raise Http2Error(f"a frame of type {kind} of {size} bytes")
 
+    @abstractmethod
     def _check_stream(self, kind: int, stream: int) -> None:
         """Http2Error for a stream on which a frame of this type may not be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_data(self, stream: int, length: int, data: bytes, at: int, end: int) -> None:
         """``data[at:end]`` of DATA on any stream. length: of the frame, padding included, which uses the windows."""
-        raise NotImplementedError
 
-    def _read_headers(self, stream: int, headers: Headers) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_headers(self, stream: int, headers: Headers) -> None: ...
 
+    @abstractmethod
     def _end_stream(self, stream: int) -> None:
         """The peer sends no more on it."""
-        raise NotImplementedError
 
-    def _read_reset(self, stream: int, code: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_reset(self, stream: int, code: int) -> None: ...
 
-    def _read_goaway(self, body: bytes) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _read_goaway(self, body: bytes) -> None: ...
 
-    def _read_settings(self, body: bytes) -> None:
-        """Settings of a peer that is sent little."""
+    @abstractmethod
+    def _read_settings(self, body: bytes) -> None: ...
 
-    def _read_credit(self, stream: int, size: int) -> None:
-        """Credit of a peer that is sent little."""
+    @abstractmethod
+    def _read_credit(self, stream: int, size: int) -> None: ...
 
 
 def _unpadded(data: bytes, at: int, end: int) -> tuple[int, int]:

@@ -78,6 +78,12 @@ class ResponseReader(FrameReader):
         if code or last < STREAM_ID:  # else what has begun may go on to its end
             raise CallEnded(DownReason.CLOSED, self.goaway)
 
+    def _read_settings(self, body: bytes) -> None:
+        """They bound what we send, which is little."""
+
+    def _read_credit(self, stream: int, size: int) -> None:
+        """For what we send, which is little."""
+
     def _read_headers(self, stream: int, headers: Headers) -> None:
         self._header_blocks += 1
         if self._header_blocks > _HEADER_BLOCKS_MAX:
