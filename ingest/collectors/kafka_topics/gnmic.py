@@ -9,7 +9,6 @@ from common.threads import OneThread
 from common.units import NS_PER_S, to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.gnmi.config import LimitsConfig
-from ingest.collectors.gnmi.decode.decode_buffer import Decoded
 from ingest.collectors.gnmi.decode.decoder import Decoder, warm_up
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
 from ingest.collectors.gnmi.device import THREAD_BYTES, DeviceUpdates
@@ -138,16 +137,18 @@ async def _take(
     device: _Device, parts: Sequence[bytes | KnownUpdates], began_ns: int, began_s: float, emit: Emit
 ) -> None:
     """Decodes and emits what some messages hold of a device."""
-    updates = sum(len(part) for part in parts if isinstance(part, KnownUpdates))
-    size = sum(map(len, parts)) - updates
-    is_long = size > THREAD_BYTES or updates > _THREAD_UPDATES
-    size += sum(part.size for part in parts if isinstance(part, KnownUpdates))
-    decode = partial(_decode, device.decoder, parts)
-    await device.updates.take_by(decode, _messages(parts), size, began_ns, began_s, emit, is_long=is_long)
-
-
-def _decode(decoder: Decoder, parts: Sequence[bytes | KnownUpdates], now_ns: int) -> Decoded:
-    return decoder.decode_any(_runs(parts), now_ns)
+    known = [part for part in parts if isinstance(part, KnownUpdates)]
+    messages = [part for part in parts if not isinstance(part, KnownUpdates)]
+    size, updates = sum(map(len, messages)), sum(map(len, known))
+    await device.updates.take_by(
+        partial(device.decoder.decode_any, list(_runs(parts))),
+        _messages(parts),
+        size + sum(part.size for part in known),
+        began_ns,
+        began_s,
+        emit,
+        is_long=size > THREAD_BYTES or updates > _THREAD_UPDATES,
+    )
 
 
 def _runs(parts: Sequence[bytes | KnownUpdates]) -> Iterator[Sequence[bytes] | KnownUpdates]:

@@ -33,7 +33,6 @@ def find_shared(mapped: Sequence[Sequence[Sequence[Entry] | None]], columns: int
     found = [
         (column * len(mapped) + number, row_of[entry.key])
         for column in range(columns)
-        if any(_is_of_device(row[column]) for row in mapped[:1])
         for number, row in enumerate(mapped)
         if _is_of_device(row[column])
         for entry in row[column] or ()
