@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from common.errors import BadInput
@@ -78,11 +78,12 @@ class Reading:
 
 
 def _plain(batch: SampleBatch) -> object:
-    """All of it; the samples of each series in their order, as those of different series may come in any."""
+    """All of it. The two meet numbers, words and new series of a poll in different orders, so these of a batch may come
+    in any; the samples of each series come in theirs."""
     series = {key: list[tuple[int, str]]() for key in batch.table.keys}
     for at_ns, row, value in zip(batch.times_ns.tolist(), batch.series.tolist(), batch.values.tolist(), strict=True):
         series[batch.table.keys[row]].append((at_ns, repr(value)))
-    return batch.table.target, batch.table.keys, replace(batch.collection, duration_s=0.0), series
+    return batch.table.target, sorted(batch.table.keys), replace(batch.collection, duration_s=0.0), series
 
 
 @contextmanager
@@ -117,6 +118,7 @@ MESSAGES = st.tuples(st.integers(0, len(SENT) - 1), st.integers(1, 4), st.intege
 
 @pytest.mark.parametrize("form", WRITTEN)
 @given(st.lists(st.lists(MESSAGES, max_size=12), min_size=2, max_size=4))
+@example([[(0, 1, 0), (5, 1, 0), (0, 1, 0), (3, 1, 0)]])  # a word beside numbers, some of them known by then
 @settings(deadline=None, max_examples=40)
 def test_the_batches_are_the_same(form: Format, polls: list[list[tuple[int, int, int]]]) -> None:
     with readings(form) as (fast, plain):
