@@ -18,7 +18,7 @@ UP_METRICS = ("fabric_port_up", "nic_up")
 UP = 1.0
 _PORTS_MIN = 3  # fewer are a cable or two, beside a collection that was lost
 _DIFFERENT_MAX = 0.1  # of the ports: one may have been down before, or lead to what nobody collects
-_WINDOW_GAPS = 3.0  # of the slowest that tells of it; what goes dark so close together has one reason
+_WINDOW_GAPS = 3.0  # of the slowest that reports it; what goes dark so close together has one reason
 
 
 @dataclass(frozen=True)
