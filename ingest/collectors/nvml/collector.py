@@ -12,6 +12,7 @@ import structlog
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import NoAnswer
+from ingest.collectors.nvml.activity import Activity
 from ingest.collectors.nvml.config import Config
 from ingest.collectors.nvml.driver_thread import DriverThread
 from ingest.collectors.nvml.errors import UNUSABLE, no_answer, text_of
@@ -64,6 +65,7 @@ class _Session:
 
     def __init__(self) -> None:
         self._open = False
+        self._activity = Activity()
 
     def read(self) -> Reading:
         """NoAnswer when there is no driver. After an error the next one begins again: what a session knows of a GPU
@@ -72,20 +74,26 @@ class _Session:
             if not self._open:
                 pynvml.nvmlInit()
                 self._open = True
-            found = read_gpus()
+            found = read_gpus(self._activity)
         except pynvml.NVMLError as error:
             self.close()
             raise no_answer("NVML", error) from error
         if any(error.value in UNUSABLE for error in found.unusable.values()):  # not one that others alone may read
-            self.close()
+            self._shut_down()
         return found
 
     def close(self) -> None:
         """Idempotent."""
         if self._open:
-            self._open = False
             with contextlib.suppress(pynvml.NVMLError):
-                pynvml.nvmlShutdown()
+                self._activity.keep(frozenset())
+            self._shut_down()
+
+    def _shut_down(self) -> None:
+        """What was counted stays: it is of GPUs that work."""
+        self._open = False
+        with contextlib.suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
 
 
 def nvml_collectors(configs: Iterable[Config], context: CollectorContext) -> list[NvmlCollector]:

@@ -7,10 +7,11 @@
  */
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, VERSION_MISMATCH = 25 };
-enum { STATED_MAX = 4096, DEVICES_MAX = 64, TEXT_MAX = 96 };
+enum { STATED_MAX = 4096, DEVICES_MAX = 64, TEXT_MAX = 96, GPM_METRICS = 477, GPM_KNOWN = 210 };
 
 typedef struct { unsigned number; } Device;
 typedef unsigned long long Wide;
@@ -35,6 +36,12 @@ typedef struct {
     union { double number; int signed_number; unsigned unsigned_number; Wide wide; long long signed_wide; unsigned short small; } value;
 } FieldValue;
 
+typedef struct { unsigned version, is_supported; } GpmSupport;
+typedef struct { unsigned metric; int code; double value; const char *names[3]; } GpmMetric;
+typedef struct { unsigned device; long long counted[GPM_METRICS]; } GpmSample;
+typedef struct { unsigned version, count; GpmSample *first, *second; GpmMetric metrics[GPM_METRICS]; } GpmMetrics;
+
+_Static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetrics, metrics) == 24, "nvmlGpmMetricsGet_t");
 _Static_assert(sizeof(Pci) == 68 && offsetof(Pci, bus_id) == 36, "nvmlPciInfo_t");
 _Static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, code) == 28, "nvmlFieldValue_t");
 _Static_assert(sizeof(MemoryV2) == 40 && sizeof(Temperature) == 12 && sizeof(Margin) == 8, "versioned structures");
@@ -51,7 +58,7 @@ typedef struct {
 
 static Stated stated[STATED_MAX];
 static unsigned stated_count, device_count;
-static int initialised, init_code;
+static int initialised, init_code, gpm_samples;
 static Device devices[DEVICES_MAX];
 static char hanging[TEXT_MAX];
 static unsigned waiting;
@@ -82,7 +89,7 @@ static Stated *put(unsigned device, const char *name, unsigned argument, unsigne
 }
 
 void stand_in_begin(unsigned gpus, int code) {
-    stated_count = 0, device_count = gpus, initialised = 0, init_code = code, hanging[0] = 0;
+    stated_count = 0, device_count = gpus, initialised = 0, init_code = code, gpm_samples = 0, hanging[0] = 0;
 }
 
 void stand_in_number(unsigned device, const char *name, unsigned argument, long long number) {
@@ -115,6 +122,9 @@ void stand_in_release(void) {
 unsigned stand_in_waiting(void) { return waiting; }
 
 int stand_in_initialised(void) { return initialised; }
+
+/* Of GPM, that are not freed. */
+int stand_in_gpm_samples(void) { return gpm_samples; }
 
 /* What a function does before all else. */
 static int enter(const char *name) {
@@ -330,6 +340,72 @@ int nvmlDeviceGetFieldValues(Device *device, int count, FieldValue *values) {
 
 #ifndef OLD_DRIVER
 NUMBER(nvmlDeviceGetCurrentClocksEventReasons, Wide)
+
+/* "gpm" numbers are counters by metric, in 1/10000 of a metric's unit. As driver 580 does it, a metric that the GPU does
+ * not have is 0, one that the driver does not have an invalid argument. */
+int nvmlGpmQueryDeviceSupport(Device *device, GpmSupport *support) {
+    long long found = 0;
+    int code = ask(device, __func__, 0, &found);
+    if (support->version != 1)
+        return VERSION_MISMATCH;
+    support->is_supported = (unsigned)found;
+    return code == NOT_SUPPORTED ? SUCCESS : code;
+}
+
+int nvmlGpmSampleAlloc(GpmSample **sample) {
+    *sample = calloc(1, sizeof **sample);
+    gpm_samples++;
+    return enter(__func__);
+}
+
+int nvmlGpmSampleFree(GpmSample *sample) {
+    free(sample);
+    gpm_samples--;
+    return enter(__func__);
+}
+
+static int gpm_take(Device *device, GpmSample *sample) {
+    memset(sample, 0, sizeof *sample);
+    sample->device = device->number;
+    for (unsigned metric = 0; metric < GPM_METRICS; metric++) {
+        Stated *one = of(device->number, "gpm", metric, 0);
+        if (one != NULL)
+            sample->counted[metric] = one->number;
+    }
+    return SUCCESS;
+}
+
+int nvmlGpmSampleGet(Device *device, GpmSample *sample) {
+    Stated *whole = of(device->number, __func__, 0, 0);
+    int code = enter(__func__);
+    if (!code && whole != NULL)
+        code = whole->code;
+    return code ? code : gpm_take(device, sample);
+}
+
+int nvmlGpmMigSampleGet(Device *device, unsigned instance, GpmSample *sample) {
+    long long found;
+    int code = ask(device, __func__, instance, &found); /* the number of the instance's device */
+    return code ? code : gpm_take(device_of((unsigned)found), sample);
+}
+
+int nvmlGpmMetricsGet(GpmMetrics *asked) {
+    int code = enter(__func__);
+    if (asked->version != 1)
+        return VERSION_MISMATCH;
+    if (asked->first == asked->second || asked->first->device != asked->second->device)
+        return INVALID_ARGUMENT;
+    for (unsigned place = 0; place < asked->count && !code; place++) {
+        GpmMetric *metric = &asked->metrics[place];
+        Stated *one = of(asked->second->device, "gpm", metric->metric, 0);
+        memset(&metric->value, 0xA5, sizeof metric->value); /* undefined where there is an error */
+        metric->code = metric->metric >= GPM_KNOWN ? INVALID_ARGUMENT : one == NULL ? SUCCESS : one->code;
+        if (!metric->code)
+            metric->value =
+                (double)(asked->second->counted[metric->metric] - asked->first->counted[metric->metric]) / 1e4;
+    }
+    return code;
+}
 
 int nvmlDeviceGetMemoryInfo_v2(Device *device, MemoryV2 *memory) {
     long long found[4];
