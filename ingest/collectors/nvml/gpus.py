@@ -51,11 +51,14 @@ _LABELS: Mapping[str, Callable[[Handle], str]] = {
 class Reading:
     """samples: of the GPUs that answer. NaN: a value that its GPU has and that could not be read.
 
-    unusable: the error of each other one, an NVMLError, by its index.
+    unusable: the error of each other one, an NVMLError, by its index. handles: of those that answer, by UUID. dropped:
+    XIDs for which there was no room.
     """
 
     samples: list[SourceSample] = field(default_factory=list)
     unusable: dict[int, Any] = field(default_factory=dict)
+    handles: dict[str, Handle] = field(default_factory=dict)
+    dropped: int = 0
 
 
 def read_gpus(activity: Activity) -> Reading:
@@ -64,10 +67,13 @@ def read_gpus(activity: Activity) -> Reading:
     driver = pynvml.nvmlSystemGetDriverVersion()
     for index in range(pynvml.nvmlDeviceGetCount()):
         try:
-            found.samples += _gpu(index, driver, activity)
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            uuid = pynvml.nvmlDeviceGetUUID(handle)
+            found.samples += _gpu(handle, {"gpu": uuid, "index": str(index), "driver": driver}, activity)
+            found.handles[uuid] = handle
         except pynvml.NVMLError as error:
             found.unusable[index] = error
-    activity.keep({sample.labels["gpu"] for sample in found.samples})
+    activity.keep(found.handles.keys())
     return found
 
 
@@ -80,11 +86,10 @@ def bit_error_ratio(value: int) -> float:
     return float(f"{value >> 8 & 0xF}e-{value & 0xFF}")
 
 
-def _gpu(index: int, driver: str, activity: Activity) -> list[SourceSample]:
+def _gpu(handle: Handle, identity: Mapping[str, str], activity: Activity) -> list[SourceSample]:
     """NVMLError when it cannot be used; half of its values would look like the loss of the others."""
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-    uuid = pynvml.nvmlDeviceGetUUID(handle)
-    labels = {"gpu": uuid, "index": str(index), "driver": driver}
+    uuid = identity["gpu"]
+    labels = {**identity}
     labels |= {label: text for label, ask in _LABELS.items() if (text := _text(ask, handle))}
     found = [SourceSample("gpu", labels, 1.0)]
     links = _count_of_links(handle)

@@ -72,6 +72,14 @@ class StandIn:
         counters = {getattr(pynvml, name): round(counted * 1e4) for name, counted in metrics.items()}
         self.numbers(device, {"gpm": counters})
 
+    def xid(self, device: int, code: int, instance: int = 0xFFFFFFFF) -> None:
+        self.library.stand_in_xid(device, code, instance)
+
+    @property
+    def event_sets(self) -> int:
+        """Those that are not freed."""
+        return int(self.library.stand_in_event_sets())
+
     def hang(self, function: str) -> None:
         self.library.stand_in_hang(function.encode())
 
