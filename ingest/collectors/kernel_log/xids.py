@@ -34,15 +34,19 @@ class _Gpu:
 
 
 class HostXids:
-    """uuids: of GPUs by PCI address, which have no XID before their first one."""
+    """uuids: of GPUs by PCI address. source: label of all series."""
 
-    def __init__(self, uuids: Mapping[str, str], hold_ns: int) -> None:
-        self._hold_ns = hold_ns
+    def __init__(self, uuids: Mapping[str, str], hold_ns: int, source: str = "kernel_log") -> None:
+        self._hold_ns, self._source = hold_ns, source
         self._uuids: dict[str, str] = {}
         self._gpus: dict[str, _Gpu] = {}
         for address, uuid in uuids.items():
-            self.name(address, uuid)
-            self._gpus.setdefault(address, _Gpu(shown=True))
+            self.know(address, uuid)
+
+    def know(self, address: str, uuid: str) -> None:
+        """A GPU that has no XID before its first one."""
+        self.name(address, uuid)
+        self._gpus.setdefault(address, _Gpu(shown=True))
 
     def name(self, address: str, uuid: str) -> None:
         """Which GPU is at an address; a further address beyond the limit is passed over."""
@@ -68,7 +72,7 @@ class HostXids:
     def reading(self, now_ns: int) -> Iterable[SourceSample]:
         """The state of all GPUs now."""
         for address, gpu in self._gpus.items():
-            labels = {"gpu": self._uuids.get(address, f"PCI:{address}"), "source": "kernel_log"}
+            labels = {"gpu": self._uuids.get(address, f"PCI:{address}"), "source": self._source}
             yield SourceSample("xid_last", labels, float(self._last(gpu, now_ns)) if gpu.shown else 0.0)
             gpu.shown = True
             for (code, instance), count in gpu.counts.items():

@@ -4,6 +4,7 @@ Pure.
 It lists each rank; what is a mismatch is worked out here, by the rules of RAS's answer in text.
 """
 
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -14,16 +15,14 @@ from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.report import Report, State, outliers
 
 _NO_MEMBER, _INIT, _RUNNING, _FINALIZE, _ABORT = range(5)  # RAS's order: of as many ranks, the higher one is right
+_COMMA_LEFT_OUT = re.compile(rb'("nvml_dev": \d{1,9})(?=\s+"status")')
+"""By NCCL 2.28.9, of ranks that are missing."""
 _FINE = frozenset({0, 7})  # ncclSuccess and ncclInProgress of ncclResult_t
 
 
 def parse_json(body: bytes, limits: Limits) -> Report:
     """BadInput for what is no such answer, with the place, and for one beyond the limits."""
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"nccl_ras: {error}", "bad_format") from error
-    document = _of(document, dict, "answer")
+    document = _of(_document(body), dict, "answer")
     ras = _of(document.get("ras"), dict, "ras")
     report = Report(limits, is_whole=_of(ras.get("timeouts_count"), int, "ras.timeouts_count") == 0)
     left = limits.ranks_max
@@ -36,6 +35,16 @@ def parse_json(body: bytes, limits: Limits) -> Report:
             raise BadInput(f"nccl_ras: more than {limits.ranks_max} ranks", "too_large")
         _add(report, _of(communicator.get("size"), int, f"{at}.size"), ranks, missing, at)
     return report
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        try:
+            return orjson.loads(_COMMA_LEFT_OUT.sub(rb"\1,", body))
+        except orjson.JSONDecodeError as error:
+            raise BadInput(f"nccl_ras: {error}", "bad_format") from error
 
 
 def _add(report: Report, size: int, ranks: list[Any], missing: list[Any], at: str) -> None:

@@ -2,7 +2,8 @@
 
 Units are those of nvml.h, of NVIDIA's package nvidia-nvml-dev 13.4; ``telemetry/catalogue/systems/nvml.yaml`` brings
 them to ours: power in mW, energy in mJ, clocks in MHz, utilisation in percent, memory in bytes, temperatures in °C,
-PCIe throughput in KB/s (counted over 20 ms, which the call takes), NVLink traffic in KiB, time at reduced clocks in ns.
+PCIe throughput in KB/s (counted over 20 ms, which the call takes), NVLink traffic in KiB, time at reduced clocks in ns,
+activity (GPM) in percent, and in MiB/s.
 """
 
 from dataclasses import dataclass
@@ -91,9 +92,6 @@ CALLS: tuple[Alternatives, ...] = (
     ),
     MEMORY,
     _call("nvmlDeviceGetBAR1MemoryInfo", "bar1Total", "bar1Used", "bar1Free"),
-    *_of(
-        "nvmlDeviceGetPcieThroughput", TX_BYTES=pynvml.NVML_PCIE_UTIL_TX_BYTES, RX_BYTES=pynvml.NVML_PCIE_UTIL_RX_BYTES
-    ),
     _call("nvmlDeviceGetCurrPcieLinkGeneration"),
     _call("nvmlDeviceGetCurrPcieLinkWidth"),
     _call("nvmlDeviceGetMaxPcieLinkGeneration"),
@@ -101,6 +99,11 @@ CALLS: tuple[Alternatives, ...] = (
     _call("nvmlDeviceGetRowRemapperHistogram", "max", "high", "partial", "low", "none"),
     _call("nvmlDeviceGetMigMode", "current"),
 )
+
+PCIE_THROUGHPUT = _of(
+    "nvmlDeviceGetPcieThroughput", TX_BYTES=pynvml.NVML_PCIE_UTIL_TX_BYTES, RX_BYTES=pynvml.NVML_PCIE_UTIL_RX_BYTES
+)
+"""Asked where GPM does not have it."""
 
 GPU_FIELDS = (
     "NVML_FI_DEV_POWER_INSTANT",
@@ -190,3 +193,27 @@ IN_PLACE_OF = {
 
 LINK_STATE = "nvmlDeviceGetNvLinkState"
 """Of a link whose state is no field."""
+
+GPM_ACTIVITY = (
+    "NVML_GPM_METRIC_GRAPHICS_UTIL",
+    "NVML_GPM_METRIC_SM_UTIL",
+    "NVML_GPM_METRIC_SM_OCCUPANCY",
+    "NVML_GPM_METRIC_ANY_TENSOR_UTIL",
+    "NVML_GPM_METRIC_DRAM_BW_UTIL",
+    "NVML_GPM_METRIC_INTEGER_UTIL",
+    "NVML_GPM_METRIC_FP64_UTIL",
+    "NVML_GPM_METRIC_FP32_UTIL",
+    "NVML_GPM_METRIC_FP16_UTIL",
+    "NVML_GPM_METRIC_DFMA_TENSOR_UTIL",
+    "NVML_GPM_METRIC_HMMA_TENSOR_UTIL",
+    "NVML_GPM_METRIC_IMMA_TENSOR_UTIL",
+)
+"""Of a GPU or a MIG instance: what ``DCGM_FI_PROF_…`` is made of.
+
+GPM answers 0 for what a GPU does not have, too: links, media engines, metrics that do not exist.
+"""
+
+GPM_PCIE = ("NVML_GPM_METRIC_PCIE_TX_PER_SEC", "NVML_GPM_METRIC_PCIE_RX_PER_SEC")
+
+GPM_LINKS = ("NVML_GPM_METRIC_NVLINK_TOTAL_TX_PER_SEC", "NVML_GPM_METRIC_NVLINK_TOTAL_RX_PER_SEC")
+"""Of a GPU that has NVLink."""

@@ -12,11 +12,14 @@ import structlog
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.canonical_samples import Values
 from ingest.collectors.command import NoAnswer
+from ingest.collectors.nvml.activity import Activity
 from ingest.collectors.nvml.config import Config
 from ingest.collectors.nvml.driver_thread import DriverThread
 from ingest.collectors.nvml.errors import UNUSABLE, no_answer, text_of
 from ingest.collectors.nvml.gpus import Reading, read_gpus
+from ingest.collectors.nvml.xids import EventXids
 from ingest.collectors.value_collector import ValueCollector
+from ingest.ledger import DropReason
 
 log = structlog.get_logger("ingest")
 _STOP_S = 1.0
@@ -32,13 +35,17 @@ class NvmlCollector(ValueCollector):
         device = config.device or socket.gethostname()
         super().__init__(f"{config.job_name}/{device}", device, config.interval_s, "nvml", context)
         self._timeout_s = config.timeout_s
-        self._session, self._in_thread = _Session(), DriverThread("nvml")
+        self._session = _Session(EventXids(context.clock) if config.xids else None)
+        self._in_thread = DriverThread("nvml")
         self._unusable: dict[int, str] = {}
 
     async def _values(self) -> Values:
         async with asyncio.timeout(self._timeout_s):
             reading = await self._in_thread(self._session.read)
         self._log_unusable(reading.unusable)
+        if reading.dropped:
+            self._ledger.received(reading.dropped, self.name)
+            self._ledger.dropped(DropReason.QUOTA, reading.dropped, self.name)
         if reading.unusable and not reading.samples:
             index, error = next(iter(reading.unusable.items()))
             raise no_answer(f"GPU {index}", error)
@@ -62,8 +69,9 @@ class NvmlCollector(ValueCollector):
 class _Session:
     """NVML, initialised once: with no client left a driver that is not persistent forgets its counters."""
 
-    def __init__(self) -> None:
+    def __init__(self, xids: EventXids | None) -> None:
         self._open = False
+        self._activity, self._xids = Activity(), xids
 
     def read(self) -> Reading:
         """NoAnswer when there is no driver. After an error the next one begins again: what a session knows of a GPU
@@ -72,20 +80,40 @@ class _Session:
             if not self._open:
                 pynvml.nvmlInit()
                 self._open = True
-            found = read_gpus()
+            found = self._read()
         except pynvml.NVMLError as error:
             self.close()
             raise no_answer("NVML", error) from error
         if any(error.value in UNUSABLE for error in found.unusable.values()):  # not one that others alone may read
-            self.close()
+            self._shut_down()
+        return found
+
+    def _read(self) -> Reading:
+        if self._xids is None:
+            return read_gpus(self._activity)
+        dropped = self._xids.take()  # first: a GPU that is lost ends the session, and has said why
+        found = read_gpus(self._activity)
+        found.dropped = dropped
+        for uuid, handle in found.handles.items():
+            self._xids.watch(handle, uuid)
+        if found.samples:
+            found.samples += self._xids.reading()
         return found
 
     def close(self) -> None:
         """Idempotent."""
         if self._open:
-            self._open = False
             with contextlib.suppress(pynvml.NVMLError):
-                pynvml.nvmlShutdown()
+                self._activity.keep(frozenset())
+            self._shut_down()
+
+    def _shut_down(self) -> None:
+        """What was counted stays: it is of GPUs that work."""
+        self._open = False
+        if self._xids is not None:
+            self._xids.end()
+        with contextlib.suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
 
 
 def nvml_collectors(configs: Iterable[Config], context: CollectorContext) -> list[NvmlCollector]:

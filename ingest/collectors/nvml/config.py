@@ -15,6 +15,10 @@ class Config(BaseModel):
     device: str = Field("", description="Name of the host; that of this machine when empty.")
     interval_s: Seconds = Field(10.0, description="How often all GPUs are read.")
     timeout_s: Seconds = Field(5.0, description="Deadline of one collection, all GPUs.")
+    xids: bool = Field(
+        False,
+        description="Reads XIDs, as events of NVML. Not beside a kernel log of this host: each would count twice.",
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -8,15 +8,20 @@ from typing import Any
 import pynvml
 
 from ingest.collectors.canonical_samples import SourceSample
+from ingest.collectors.nvml.activity import Activity
 from ingest.collectors.nvml.calls import (
     ALL_LINKS,
     ALL_LINKS_FIELDS,
     CALLS,
+    GPM_ACTIVITY,
+    GPM_LINKS,
+    GPM_PCIE,
     GPU_FIELDS,
     IN_PLACE_OF,
     LINK_FIELDS,
     LINK_STATE,
     MEMORY,
+    PCIE_THROUGHPUT,
     Alternatives,
     Call,
 )
@@ -46,22 +51,29 @@ _LABELS: Mapping[str, Callable[[Handle], str]] = {
 class Reading:
     """samples: of the GPUs that answer. NaN: a value that its GPU has and that could not be read.
 
-    unusable: the error of each other one, an NVMLError, by its index.
+    unusable: the error of each other one, an NVMLError, by its index. handles: of those that answer, by UUID. dropped:
+    XIDs for which there was no room.
     """
 
     samples: list[SourceSample] = field(default_factory=list)
     unusable: dict[int, Any] = field(default_factory=dict)
+    handles: dict[str, Handle] = field(default_factory=dict)
+    dropped: int = 0
 
 
-def read_gpus() -> Reading:
+def read_gpus(activity: Activity) -> Reading:
     """All GPUs of the machine that this process may see. NVMLError when there is no list of them."""
     found = Reading()
     driver = pynvml.nvmlSystemGetDriverVersion()
     for index in range(pynvml.nvmlDeviceGetCount()):
         try:
-            found.samples += _gpu(index, driver)
+            handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+            uuid = pynvml.nvmlDeviceGetUUID(handle)
+            found.samples += _gpu(handle, {"gpu": uuid, "index": str(index), "driver": driver}, activity)
+            found.handles[uuid] = handle
         except pynvml.NVMLError as error:
             found.unusable[index] = error
+    activity.keep(found.handles.keys())
     return found
 
 
@@ -74,16 +86,18 @@ def bit_error_ratio(value: int) -> float:
     return float(f"{value >> 8 & 0xF}e-{value & 0xFF}")
 
 
-def _gpu(index: int, driver: str) -> list[SourceSample]:
+def _gpu(handle: Handle, identity: Mapping[str, str], activity: Activity) -> list[SourceSample]:
     """NVMLError when it cannot be used; half of its values would look like the loss of the others."""
-    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
-    labels = {"gpu": pynvml.nvmlDeviceGetUUID(handle), "index": str(index), "driver": driver}
+    uuid = identity["gpu"]
+    labels = {**identity}
     labels |= {label: text for label, ask in _LABELS.items() if (text := _text(ask, handle))}
     found = [SourceSample("gpu", labels, 1.0)]
-    for alternatives in CALLS:
+    links = _count_of_links(handle)
+    active = dict(activity.read(handle, uuid, (*GPM_ACTIVITY, *GPM_PCIE, *(GPM_LINKS if links else ()))))
+    found += (SourceSample(name, labels, value) for name, value in active.items())
+    for alternatives in CALLS if active.keys() >= set(GPM_PCIE) else (*CALLS, *PCIE_THROUGHPUT):
         found += (SourceSample(name, labels, value) for name, value in _numbers(handle, alternatives))
     found += (SourceSample(name, labels, value) for name, value in _fields(handle, GPU_FIELDS))
-    links = _count_of_links(handle)
     if links:
         totals = _fields(handle, ALL_LINKS_FIELDS, ALL_LINKS)
         found += (SourceSample(name, labels, value) for name, value in totals)
@@ -94,6 +108,8 @@ def _gpu(index: int, driver: str) -> list[SourceSample]:
         of_instance = labels | {"instance": instance}
         numbers = _numbers(instance_handle, MEMORY)
         found += (SourceSample(f"mig/{name}", of_instance, value) for name, value in numbers)
+        of_its_own = activity.read(handle, uuid, GPM_ACTIVITY, instance)
+        found += (SourceSample(name, of_instance, value) for name, value in of_its_own)
     return found
 
 

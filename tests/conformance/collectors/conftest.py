@@ -1,11 +1,16 @@
 import asyncio
-from collections.abc import AsyncIterator
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.collector import ExpositionCollector
+from ingest.collectors.nvml import activity
 from ingest.ledger import Ledger
 from tests.conformance.collectors.http_target import Server, make
+from tests.conformance.collectors.nvml_stand_in import StandIn, compiled
 
 
 @pytest.fixture
@@ -27,3 +32,25 @@ async def collector(server: Server, ledger: Ledger) -> AsyncIterator[ExpositionC
     made = make(server.address, ledger)
     yield made
     await made.stop()
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
+    """Of NVML."""
+    return compiled(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def driver(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """Of a host without GPUs yet, which is collected from each second."""
+    library.load(monkeypatch)
+    monkeypatch.setattr(activity, "monotonic", itertools.count(step=1.0).__next__)
+    library.begin(0)
+    return library
+
+
+@pytest.fixture
+def context(ledger: Ledger) -> Iterator[CollectorContext]:
+    workers = ThreadPoolExecutor(1)
+    yield CollectorContext(ledger, lambda: 7, workers)
+    workers.shutdown()

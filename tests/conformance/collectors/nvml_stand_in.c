@@ -7,10 +7,12 @@
  */
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
+enum { EVENTS_MAX = 128, XID_EVENT = 8, TIMED_OUT = 10 };
 enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, VERSION_MISMATCH = 25 };
-enum { STATED_MAX = 4096, DEVICES_MAX = 64, TEXT_MAX = 96 };
+enum { STATED_MAX = 4096, DEVICES_MAX = 64, TEXT_MAX = 96, GPM_METRICS = 477, GPM_KNOWN = 210 };
 
 typedef struct { unsigned number; } Device;
 typedef unsigned long long Wide;
@@ -35,6 +37,15 @@ typedef struct {
     union { double number; int signed_number; unsigned unsigned_number; Wide wide; long long signed_wide; unsigned short small; } value;
 } FieldValue;
 
+typedef struct { Device *device; Wide type, data; unsigned gpu_instance, compute_instance; } Event;
+typedef struct { Device *watched[DEVICES_MAX]; Event events[EVENTS_MAX]; unsigned watched_count, count; } EventSet;
+typedef struct { unsigned version, is_supported; } GpmSupport;
+typedef struct { unsigned metric; int code; double value; const char *names[3]; } GpmMetric;
+typedef struct { unsigned device; long long counted[GPM_METRICS]; } GpmSample;
+typedef struct { unsigned version, count; GpmSample *first, *second; GpmMetric metrics[GPM_METRICS]; } GpmMetrics;
+
+_Static_assert(sizeof(Event) == 32, "nvmlEventData_t");
+_Static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetrics, metrics) == 24, "nvmlGpmMetricsGet_t");
 _Static_assert(sizeof(Pci) == 68 && offsetof(Pci, bus_id) == 36, "nvmlPciInfo_t");
 _Static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, code) == 28, "nvmlFieldValue_t");
 _Static_assert(sizeof(MemoryV2) == 40 && sizeof(Temperature) == 12 && sizeof(Margin) == 8, "versioned structures");
@@ -51,8 +62,10 @@ typedef struct {
 
 static Stated stated[STATED_MAX];
 static unsigned stated_count, device_count;
-static int initialised, init_code;
+static int initialised, init_code, gpm_samples;
 static Device devices[DEVICES_MAX];
+static EventSet *event_sets[DEVICES_MAX];
+static unsigned event_set_count;
 static char hanging[TEXT_MAX];
 static unsigned waiting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +95,8 @@ static Stated *put(unsigned device, const char *name, unsigned argument, unsigne
 }
 
 void stand_in_begin(unsigned gpus, int code) {
-    stated_count = 0, device_count = gpus, initialised = 0, init_code = code, hanging[0] = 0;
+    event_set_count = 0;
+    stated_count = 0, device_count = gpus, initialised = 0, init_code = code, gpm_samples = 0, hanging[0] = 0;
 }
 
 void stand_in_number(unsigned device, const char *name, unsigned argument, long long number) {
@@ -115,6 +129,24 @@ void stand_in_release(void) {
 unsigned stand_in_waiting(void) { return waiting; }
 
 int stand_in_initialised(void) { return initialised; }
+
+/* An XID of this GPU, for each set of events in which it is. */
+void stand_in_xid(unsigned device, unsigned code, unsigned instance) {
+    for (unsigned set = 0; set < event_set_count; set++)
+        for (unsigned place = 0; event_sets[set] != NULL && place < event_sets[set]->watched_count; place++)
+            if (event_sets[set]->watched[place] == &devices[device])
+                event_sets[set]->events[event_sets[set]->count++] = (Event){&devices[device], XID_EVENT, code, instance, ~0u};
+}
+
+unsigned stand_in_event_sets(void) {
+    unsigned open = 0;
+    for (unsigned set = 0; set < event_set_count; set++)
+        open += event_sets[set] != NULL;
+    return open;
+}
+
+/* Of GPM, that are not freed. */
+int stand_in_gpm_samples(void) { return gpm_samples; }
 
 /* What a function does before all else. */
 static int enter(const char *name) {
@@ -328,8 +360,107 @@ int nvmlDeviceGetFieldValues(Device *device, int count, FieldValue *values) {
     return code;
 }
 
+int nvmlEventSetCreate(EventSet **set) {
+    *set = event_sets[event_set_count++] = calloc(1, sizeof **set);
+    return enter(__func__);
+}
+
+int nvmlEventSetFree(EventSet *set) {
+    for (unsigned place = 0; place < event_set_count; place++)
+        if (event_sets[place] == set)
+            event_sets[place] = NULL;
+    free(set);
+    return enter(__func__);
+}
+
+int nvmlDeviceRegisterEvents(Device *device, Wide types, EventSet *set) {
+    long long ignored;
+    int code = ask(device, __func__, 0, &ignored); /* a GPU without events, unless a test says that it has them */
+    if (!code && types == XID_EVENT)
+        set->watched[set->watched_count++] = device;
+    return code;
+}
+
+int nvmlEventSetWait_v2(EventSet *set, Event *event, unsigned timeout_ms) {
+    (void)timeout_ms;
+    int code = enter(__func__);
+    if (!code && set->count == 0)
+        code = TIMED_OUT;
+    if (!code) {
+        *event = set->events[0];
+        memmove(set->events, set->events + 1, --set->count * sizeof *event);
+    }
+    return code;
+}
+
 #ifndef OLD_DRIVER
 NUMBER(nvmlDeviceGetCurrentClocksEventReasons, Wide)
+
+/* "gpm" numbers are counters by metric, in 1/10000 of a metric's unit. As driver 580 does it, a metric that the GPU does
+ * not have is 0, one that the driver does not have an invalid argument. */
+int nvmlGpmQueryDeviceSupport(Device *device, GpmSupport *support) {
+    long long found = 0;
+    int code = ask(device, __func__, 0, &found);
+    if (support->version != 1)
+        return VERSION_MISMATCH;
+    support->is_supported = (unsigned)found;
+    return code == NOT_SUPPORTED ? SUCCESS : code;
+}
+
+int nvmlGpmSampleAlloc(GpmSample **sample) {
+    *sample = calloc(1, sizeof **sample);
+    gpm_samples++;
+    return enter(__func__);
+}
+
+int nvmlGpmSampleFree(GpmSample *sample) {
+    free(sample);
+    gpm_samples--;
+    return enter(__func__);
+}
+
+static int gpm_take(Device *device, GpmSample *sample) {
+    memset(sample, 0, sizeof *sample);
+    sample->device = device->number;
+    for (unsigned metric = 0; metric < GPM_METRICS; metric++) {
+        Stated *one = of(device->number, "gpm", metric, 0);
+        if (one != NULL)
+            sample->counted[metric] = one->number;
+    }
+    return SUCCESS;
+}
+
+int nvmlGpmSampleGet(Device *device, GpmSample *sample) {
+    Stated *whole = of(device->number, __func__, 0, 0);
+    int code = enter(__func__);
+    if (!code && whole != NULL)
+        code = whole->code;
+    return code ? code : gpm_take(device, sample);
+}
+
+int nvmlGpmMigSampleGet(Device *device, unsigned instance, GpmSample *sample) {
+    long long found;
+    int code = ask(device, __func__, instance, &found); /* the number of the instance's device */
+    return code ? code : gpm_take(device_of((unsigned)found), sample);
+}
+
+int nvmlGpmMetricsGet(GpmMetrics *asked) {
+    int code = enter(__func__);
+    if (asked->version != 1)
+        return VERSION_MISMATCH;
+    if (asked->first == asked->second || asked->first->device != asked->second->device)
+        return INVALID_ARGUMENT;
+    for (unsigned place = 0; place < asked->count && !code; place++) {
+        GpmMetric *metric = &asked->metrics[place];
+        Stated *one = of(asked->second->device, "gpm", metric->metric, 0);
+        memset(&metric->value, 0xA5, sizeof metric->value); /* undefined where there is an error */
+        metric->code = metric->metric >= GPM_KNOWN ? INVALID_ARGUMENT : one == NULL ? SUCCESS : one->code;
+        if (!metric->code)
+            metric->value =
+                (double)(asked->second->counted[metric->metric] - asked->first->counted[metric->metric]) / 1e4;
+    }
+    return code;
+}
 
 int nvmlDeviceGetMemoryInfo_v2(Device *device, MemoryV2 *memory) {
     long long found[4];

@@ -8,10 +8,12 @@ import ctypes
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pynvml
 import pytest
+
+from ingest.collectors.nvml.calls import CALLS, PCIE_THROUGHPUT
 
 SOURCE = Path(__file__).with_suffix(".c")
 MIB = 2**20
@@ -64,6 +66,20 @@ class StandIn:
     def fail_field(self, device: int, name: str, code: int, scope: int = 0) -> None:
         self.library.stand_in_code(device, b"field", getattr(pynvml, name), scope, code)
 
+    def count(self, device: int, metrics: Mapping[str, float]) -> None:
+        """How far each counter of GPM is, in the metric's unit; the device has GPM from then on."""
+        self.numbers(device, {"nvmlGpmQueryDeviceSupport": {0: 1}})
+        counters = {getattr(pynvml, name): round(counted * 1e4) for name, counted in metrics.items()}
+        self.numbers(device, {"gpm": counters})
+
+    def xid(self, device: int, code: int, instance: int = 0xFFFFFFFF) -> None:
+        self.library.stand_in_xid(device, code, instance)
+
+    @property
+    def event_sets(self) -> int:
+        """Those that are not freed."""
+        return int(self.library.stand_in_event_sets())
+
     def hang(self, function: str) -> None:
         self.library.stand_in_hang(function.encode())
 
@@ -74,6 +90,11 @@ class StandIn:
     def waiting(self) -> int:
         """Calls that have not returned."""
         return int(self.library.stand_in_waiting())
+
+    @property
+    def gpm_samples(self) -> int:
+        """Those that are allocated."""
+        return int(self.library.stand_in_gpm_samples())
 
     @property
     def initialised(self) -> int:
@@ -108,6 +129,29 @@ class StandIn:
             }
             self.numbers(INSTANCES + place, instance)
             self.numbers(gpu, {"nvmlDeviceGetMigDeviceHandleByIndex": {place: INSTANCES + place}})
+
+    def add_recorded(self, gpu: int, recorded: Mapping[str, Any]) -> None:
+        """A GPU that answers what a real one did: a document of ``tests/data/h200``. GPM is counted from 0 on."""
+        self.text(gpu, "nvmlDeviceGetUUID", "GPU-00000000-0000-4000-8000-000000000002")
+        self.text(gpu, "nvmlDeviceGetName", "NVIDIA H200")
+        self.text(gpu, "nvmlDeviceGetSerial", "1650000000002")
+        self.text(gpu, "nvmlDeviceGetPciInfo_v3", "00000000:1B:00.0")
+        for call in (call for alternatives in (*CALLS, *PCIE_THROUGHPUT) for call in alternatives):
+            answer, function = recorded["calls"][call.name], call.name.partition("/")[0]
+            asked = call.arguments[0] if "/" in call.name else 0
+            if isinstance(answer, int):
+                self.numbers(gpu, {function: {asked: answer}})
+            elif "code" in answer:
+                self.fail(gpu, function, answer["code"], asked)
+            else:
+                parts = answer if isinstance(answer, list) else [answer[part] for part in answer if part != "version"]
+                self.numbers(gpu, {function: members(*parts)})
+        for name, (code, *answer) in recorded["fields"].items():
+            if code:
+                self.fail_field(gpu, name, code)
+            else:
+                self.field(gpu, Field(name, *answer))
+        self.count(gpu, dict.fromkeys(recorded["gpm"], 0))
 
 
 def compiled(folder: Path, *options: str) -> StandIn:

@@ -8,10 +8,7 @@ import ctypes
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pynvml
 import pytest
@@ -21,53 +18,16 @@ from ingest.collectors.base import CollectorContext
 from ingest.collectors.canonical_samples import TargetSamples, Values
 from ingest.collectors.nvidia_smi.parse import parse_gpus
 from ingest.collectors.nvml.calls import GPU_FIELDS
-from ingest.collectors.nvml.collector import NvmlCollector, nvml_collectors
 from ingest.collectors.nvml.config import Config
 from ingest.ledger import DropReason, Ledger
-from telemetry.samples import DownReason, SampleBatch
-from telemetry.series import series_key
+from telemetry.samples import DownReason
 from tests.conformance.collectors.nvml_stand_in import StandIn, compiled, members
+from tests.conformance.collectors.nvml_targets import GPU, NOW_NS, key, make, values
 from tests.h100 import FOLDER
 from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 
-NOW_NS = 1_760_000_000_000_000_000
-GPU = "GPU-00000000-0000-4000-8000-000000000001"
 NVIDIAS = Path(__file__).parents[3] / "build" / "nvml" / "libnvidia-ml.so.1"
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
-    return compiled(tmp_path_factory.mktemp("nvml"))
-
-
-@pytest.fixture
-def driver(library: StandIn, monkeypatch: pytest.MonkeyPatch) -> StandIn:
-    """Of a host without GPUs yet."""
-    library.load(monkeypatch)
-    library.begin(0)
-    return library
-
-
-@pytest.fixture
-def context(ledger: Ledger) -> Iterator[CollectorContext]:
-    workers = ThreadPoolExecutor(1)
-    yield CollectorContext(ledger, lambda: 7, workers)
-    workers.shutdown()
-
-
-def make(context: CollectorContext, **settings: Any) -> NvmlCollector:
-    given = {"device": "node1", "timeout_s": 60.0, "interval_s": 60.0, **settings}
-    (made,) = nvml_collectors([Config.model_validate(given)], context)
-    return made
-
-
-def values(batch: SampleBatch) -> dict[str, float]:
-    return dict(zip((batch.table.keys[row] for row in batch.series), batch.values.tolist(), strict=True))
-
-
-def key(metric: str, gpu: str = GPU, **labels: str) -> str:
-    return series_key(metric, {"device": "node1", "gpu": gpu, **labels})
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,16 @@ def test_xids_that_a_program_provoked_on_a_real_h100() -> None:
     assert [driver_record(line.text) for line in lines] == [Xid("0000:1b:00", code) for code in [13] * 7 + [43, 31]]
 
 
+def test_xids_that_a_program_provoked_on_a_real_h200_in_kmsg() -> None:
+    parse = kmsg(BOOT_NS)
+    text = (FOLDER.parent / "h200" / "xid-kernel-log.txt").read_text()
+    lines = [line for line in map(parse, text.splitlines()) if line is not None]
+    first, *found = [driver_record(line.text) for line in lines]
+    assert first == GpuName("0000:1b:00", "GPU-00000000-0000-4000-8000-000000000003")
+    assert found == [Xid("0000:1b:00", code) for code in [13] * 25 + [43, 31]]
+    assert lines[0].at_ns == BOOT_NS + 156_533_040_000
+
+
 def test_a_real_log_of_the_fabric_manager_has_one_error_of_an_nvswitch() -> None:
     text = (SAMPLES / "gpu_events" / "fabricmanager.log").read_text().splitlines()
     lines = [line for line in map(fabric_manager, text) if line is not None]
