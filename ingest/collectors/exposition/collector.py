@@ -5,7 +5,6 @@ import contextlib
 import ssl
 from collections.abc import Iterator, Mapping, Set
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -196,11 +195,9 @@ class ExpositionCollector:
         headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
         headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.timeout_s:g}"
         try:
-            if (credentials := job.basic_auth or job.authorization) is not None:
-                headers["Authorization"] = credentials.authorization()
+            return headers | job.secret_headers()
         except Unavailable as error:
             raise FetchFailed(DownReason.AUTH, str(error)) from None
-        return headers
 
 
 class PageReader(Protocol):
@@ -257,13 +254,9 @@ def _tls_context(config: TlsConfig) -> ssl.SSLContext:
 
 def check_files(job: ScrapeConfig) -> None:
     """ConfigError for secrets and certificates that cannot be read at start."""
-    named: dict[str, Path | None] = {
-        "basic_auth.password_file": job.basic_auth.password_file if job.basic_auth else None,
-        "authorization.credentials_file": job.authorization.credentials_file if job.authorization else None,
-        "tls_config.ca_file": job.tls_config.ca_file,
-        "tls_config.cert_file": job.tls_config.cert_file,
-        "tls_config.key_file": job.tls_config.key_file,
-    }
+    named = job.files
+    for number, http in enumerate(job.http_sd_configs):
+        named |= {f"http_sd_configs.{number}.{key}": file for key, file in http.files.items()}
     for key, path in named.items():
-        if path is not None and not path.is_file():
+        if not path.is_file():
             raise ConfigError(f"scrape_configs: {job.job_name}: {key}: {path} is not a readable file")
