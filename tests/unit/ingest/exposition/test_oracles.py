@@ -56,7 +56,8 @@ AGREED_OPENMETRICS = (
     "a", "a ", "1a 1", "a-b 1", "é 1", "a one", "a 1x", "a 0x10", "a 1_000", "a --5", "a 1e", "a 1 2 3", "a 1 1x",
     "a 1 1_0", "{} 1", '{a="b"} 1', 'a{"b"} 1', '{"a","b"} 1', "a{b='c'} 1", "a{b=c} 1", 'a{b="c} 1', 'a{b="c"',
     'a{b="c"} ', 'a{b="c"" 1', 'a{b="c" d="e"} 1', 'a{,b="c"} 1', 'a{b="c",,d="e"} 1', 'a{1="b"} 1',
-    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5", "a+Inf", 'a{__name__="b"} 1', "# EOF|a 1", "a 1|# EOF", "# EOF|# EOF",
+    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5", "a+Inf",
+    'a{__name__="b"} 1', "# EOF|a 1", "a 1|# EOF", "# EOF|# EOF",
     '# TYPE a counter|a_total 1 # {t="x"}', '# TYPE a counter|a_total 1 # {t="x"} one',
     '# TYPE a counter|a_total 1 # {t="x"} 1 2 3', '# TYPE a counter|a_total 1 # {t="x",t="y"} 1',
     "# TYPE a counter|a_total 1 # {,} 1", "# TYPE a counter|a_total 1 # t", '# TYPE a counter|a_total 1# {t="x"} 1',
@@ -96,7 +97,8 @@ AGREED_TEXT = (
     "# EOF|a 1",
     # refused by all
     "a", "a one", "a 1_000", "a 0x10", "1a 1", "a-b 1", "a 1 1_0", 'a{b="c} 1', "a{b='c'} 1", 'a{b="c" d="e"} 1',
-    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5", 'a{__name__="b"} 1', '{a="b"} 1', "{} 1", 'a{b="c",,d="e"} 1',
+    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5",
+    'a{__name__="b"} 1', '{a="b"} 1', "{} 1", 'a{b="c",,d="e"} 1',
 )  # fmt: skip
 DIFFERENT_TEXT = {
     METADATA: ("# TYPE a badtype|a 1", "# TYPE a|a 1", "# HELP a-b x|a 1", "# TYPE a counter|a 1"),
