@@ -5,8 +5,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from common.tls import TlsConfig
+from ingest.collectors.document_address import check_address
 from ingest.collectors.exposition.config import Authorization
-from ingest.collectors.http_document import check_address
 
 
 class Config(BaseModel):

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.tls import TlsConfig
-from ingest.collectors.http_document import check_address
+from ingest.collectors.document_address import check_address
 
 
 class SourceConfig(BaseModel):

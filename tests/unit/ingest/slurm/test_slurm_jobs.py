@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import ValidationError
 
 from common.errors import BadInput
 from common.units import NS_PER_S as S
@@ -206,6 +207,11 @@ async def test_the_reason_of_each_failure_of_slurmrestd(status: int, body: bytes
         batch = await SlurmCollector(Config(url=url, body_bytes_max=1000)).collect(1)
     assert isinstance(batch, SampleBatch)
     assert batch.collection.down is reason
+
+
+def test_an_address_with_a_password_is_refused() -> None:
+    with pytest.raises(ValidationError, match="without user name and password"):
+        Config(url="http://carol:s3cret@slurm:6820/slurm/v0.0.41/jobs")
 
 
 @pytest.mark.parametrize(
