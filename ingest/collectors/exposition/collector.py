@@ -15,10 +15,12 @@ from common.tls import TlsConfig, client_context
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.base import CollectorContext, SourceSeries
+from ingest.collectors.command import NoAnswer, reason_of
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.discovery import Target
+from ingest.collectors.guid_names import PortNames
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -47,6 +49,8 @@ class ExpositionCollector:
         )
         self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
         self._reader = _reader(job, target, self._mapper)
+        self._guid_names = context.guid_names
+        self._port_names: PortNames | None = None
         self._client = HttpClient(
             target.url,
             headers=self._headers,
@@ -105,6 +109,8 @@ class ExpositionCollector:
         """started, deadline: the loop's time."""
         loop = asyncio.get_running_loop()
         try:
+            if self._job.guids_from:
+                await self._follow_names(deadline)
             response = await self._client.fetch(deadline)
             if (expires_s := self._client.certificate_expires_s) is not None:
                 CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
@@ -130,6 +136,20 @@ class ExpositionCollector:
             left_out=found.left_out,
         )
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
+
+    async def _follow_names(self, deadline: float) -> None:
+        """Of the fabric as it was read last. FetchFailed where it never was: a device must not change its name."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                names = await self._guid_names.of(self._job.guids_from)
+        except (NoAnswer, BadInput, TimeoutError) as error:
+            raise FetchFailed(reason_of(error), f"names of {self._job.guids_from}: {error}") from None
+        if names is self._port_names:
+            return
+        if names != self._port_names:
+            self._mapper.named = names.of_guid
+            self._reader.forget()
+        self._port_names = names
 
     def _count(self, found: BodySamples) -> None:
         self._ledger.received(found.received, self.name)

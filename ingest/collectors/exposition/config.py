@@ -133,6 +133,9 @@ class ScrapeConfig(_Secured):
     http_sd_configs: tuple[HttpSdConfig, ...] = Field(default=(), description="Targets from a service.")
     relabel_configs: tuple[RelabelConfig, ...] = ()
     mapping: tuple[MappingEntry, ...] = ()
+    guids_from: str = Field(
+        default="", description="Name of one of infiniband_sources: it names devices that the page knows by GUID."
+    )
     unmapped: Unmapped = "drop"
     unmapped_series_max: UnmappedSeriesMax = 1000
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
@@ -146,6 +149,8 @@ class ScrapeConfig(_Secured):
         if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
             known = ", ".join(source_names())
             raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
+        if self.guids_from and "device" not in self.catalogue_source().labels:
+            raise ValueError("guids_from: expected a source that speaks for other devices, as ufm")
         return self
 
     @property
