@@ -127,8 +127,9 @@ class _LineParser:
             at = _blanks(line, time_at[1])
         if at < len(line):
             self.exemplar(at, openmetrics=openmetrics)
-        given = {label: value for label, value in labels.items() if value}  # an empty label is the same as none
-        return Line(name, given, name_end, value_at, time_at, (time_at or value_at)[1])
+        if "" in labels.values():  # an empty label is the same as none
+            labels = {label: value for label, value in labels.items() if value}
+        return Line(name, labels, name_end, value_at, time_at, (time_at or value_at)[1])
 
     def _labels(self, at: int, name: str, labels: dict[str, str]) -> tuple[str, int]:
         """Reads up to the closing brace into ``labels``; a quoted text without a value is the metric's name."""
