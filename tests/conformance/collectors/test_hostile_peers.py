@@ -3,8 +3,10 @@
 Each failure has its reason, ends what was asked within its deadline, and costs no memory beyond the limits.
 """
 
+import asyncio
 import gzip
 import resource
+import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,6 +37,7 @@ from tests.servers.answers import (
     respond,
     silence,
 )
+from tests.servers.certificates import Certificates
 
 BODY_BYTES_MAX = 1 << 20
 UNPACKED = 512 << 20
@@ -107,6 +110,25 @@ async def test_a_hostile_list_is_down_with_the_reason_and_the_next_good_one_is_r
     server.answer = respond(GOOD[made])
     assert not isinstance(await patient.collect(2), SampleBatch)
     await patient.stop()
+
+
+async def test_a_list_is_read_over_tls_and_only_from_whom_the_settings_trust(
+    server: Server, certificates: Certificates
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.certificate("server"), certificates.key("server"))
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=context)
+    url = f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}/slurm/v0.0.41/jobs"
+    server.answer = respond(GOOD[slurm_jobs])
+    trusted = {"ca_file": certificates.authority, "server_name": "switch.example"}
+    found = [
+        await SlurmCollector(SlurmConfig.model_validate({"url": url, "tls_config": tls})).collect(1)
+        for tls in (trusted, {**trusted, "server_name": "another.example"}, {}, {"ca_file": "absent.pem"})
+    ]
+    listening.close()
+    downs = [output.collection.down if isinstance(output, SampleBatch) else None for output in found]
+    assert downs == [None, DownReason.TLS, DownReason.TLS, DownReason.TLS]
+    assert server.request.startswith(b"GET /slurm/v0.0.41/jobs HTTP/1.1")
 
 
 @pytest.fixture
