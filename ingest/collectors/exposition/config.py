@@ -81,7 +81,7 @@ class FileSdConfig(_Frozen):
 
 
 class HttpSdConfig(_Secured):
-    url: Address = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
+    url: str = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
     refresh_interval: Seconds = Field(default=60.0, description="How often it is requested.")
 
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from common.documents.bounded_yaml import BYTES_MAX, parse_bounded
 from common.errors import BadInput, ConfigError, Unavailable
+from common.printing import mask_userinfo
 from ingest.collectors.exposition.config import Address, HttpSdConfig, ScrapeConfig
 from ingest.collectors.exposition.relabel import LabelName, relabel
 from ingest.transport.http1 import Url
@@ -160,7 +161,7 @@ async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
     if answer.status != 200:
         raise Unavailable(f"{config.url}: status {answer.status}")
     groups = parse_groups(parse_bounded(answer.body, config.url, bytes_max=_HTTP_BYTES_MAX), config.url)
-    return tuple(group.seen_in("__meta_url", config.url) for group in groups)
+    return tuple(group.seen_in("__meta_url", mask_userinfo(config.url)) for group in groups)
 
 
 def parse_groups(content: object, where: str) -> tuple[TargetGroup, ...]:

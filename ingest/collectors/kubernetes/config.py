@@ -15,7 +15,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str = Field("kubernetes", min_length=1, description="The target's name, and the source of the facts.")
     url: Annotated[str, AfterValidator(check_address)] = Field(
-        pattern=r"^https?://\S+$", description="Of kube-state-metrics."
+        pattern=r"^https?://[^\s@]+$", description="Of kube-state-metrics."
     )
     tls_config: TlsConfig = TlsConfig()
     authorization: Authorization | None = Field(None, description="A token, as kube-rbac-proxy wants it.")

@@ -1,7 +1,9 @@
 """Where the JSON of one Slurm cluster comes from: a command, slurmrestd, or a file."""
 
 import asyncio
+import base64
 from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
 
 from common.errors import Unavailable
 from common.secrets import read_secret_text
@@ -44,6 +46,10 @@ class Source:
 
     def _headers(self) -> Mapping[str, str]:
         headers = {"User-Agent": "Fabricscope", "Accept": "application/json", "Accept-Encoding": "gzip"}
+        named = urlsplit(self._config.url)
+        if named.username is not None:
+            pair = f"{unquote(named.username)}:{unquote(named.password or '')}"
+            headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         if self._config.user:
             headers["X-SLURM-USER-NAME"] = self._config.user
         if self._config.token_file is not None:
