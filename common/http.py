@@ -209,10 +209,13 @@ async def _beginning(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:
 
 async def _whole(answer: aiohttp.ClientResponse, bytes_max: int) -> bytes:
     body = bytearray()
+    too_large = NoAnswer(f"body of more than {bytes_max} bytes", FailureReason.TOO_LARGE)
+    if (answer.content_length or 0) > bytes_max:
+        raise too_large
     async for chunk in answer.content.iter_chunked(_CHUNK_BYTES):
         body += chunk
         if len(body) > bytes_max:
-            raise NoAnswer(f"body of more than {bytes_max} bytes", FailureReason.TOO_LARGE)
+            raise too_large
     return bytes(body)
 
 

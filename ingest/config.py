@@ -164,6 +164,14 @@ class CollectorSections(BaseModel):
                 seen.add(job.job_name)
         return self
 
+    @model_validator(mode="after")
+    def _fabrics_are_here(self) -> "CollectorSections":
+        fabrics = {fabric.name for fabric in self.infiniband_sources}
+        for job in self.scrape_configs:
+            if job.guids_from and job.guids_from not in fabrics:
+                raise ValueError(f"scrape_configs: {job.job_name}: guids_from: expected the name of infiniband_sources")
+        return self
+
 
 class IngestConfig(CollectorSections):
     """All targets of one ingest process."""

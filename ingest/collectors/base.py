@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from ingest.admission.device_pace import DevicePace
 from ingest.admission.line import Priority
 from ingest.admission.page_bytes import PageBytes
+from ingest.collectors.guid_names import GuidNames
 from ingest.ledger import Ledger
 from telemetry.changes import Change
 from telemetry.samples import SampleBatch
@@ -147,6 +148,7 @@ class CollectorContext:
     workers: threads for decoding; not the event loop's own, which resolve names and can all hang.
     pages: those that wait for these threads.
     pace: of the requests to one device.
+    guid_names: of devices that some sources know by GUID alone.
     is_full: whether who pushes to us should wait, as little room is left before the bus.
     """
 
@@ -156,3 +158,4 @@ class CollectorContext:
     pages: PageBytes = field(default_factory=PageBytes)
     is_full: Callable[[], bool] = lambda: False
     pace: DevicePace = field(default_factory=DevicePace)
+    guid_names: GuidNames = field(default_factory=GuidNames)

@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common.patterns import VALUE_CHARS_MAX, compile_bounded
 from ingest.collectors.exposition.config import MappingEntry
-from ingest.collectors.exposition.relabel import DEFAULT_REGEX, RelabelConfig
+from ingest.collectors.exposition.relabel import DEFAULT_REGEX, Action, RelabelConfig
 from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 from telemetry.catalogue import Metric, Origin, Source, origins_of, source, source_names
 
@@ -36,6 +36,16 @@ class PushedRule(BaseModel):
     def _compiles(cls, job: str) -> str:
         compile_bounded(job)
         return job
+
+    @field_validator("relabel_configs")
+    @classmethod
+    def _only_add_labels(cls, rules: tuple[RelabelConfig, ...]) -> tuple[RelabelConfig, ...]:
+        for rule in rules:
+            if rule.action in (Action.LABELDROP, Action.LABELKEEP):
+                raise ValueError(
+                    f"action {rule.action}: only of targets, as series keep the labels that they came with"
+                )
+        return rules
 
     @model_validator(mode="after")
     def _is_known(self) -> "PushedRule":

@@ -68,8 +68,27 @@ class ReceiverConfig(BaseModel):
             ipaddress.ip_network(network)  # a ValueError that says what is wrong
         return allow
 
+    @field_validator("senders")
+    @classmethod
+    def _are_written_as_they_come(cls, senders: dict[str, str]) -> dict[str, str]:
+        return {_as_it_comes(sender): device for sender, device in senders.items()}
+
     @model_validator(mode="after")
     def _says_who_may_push(self) -> Self:
         if not self.allow and (self.tls is None or self.tls.client_ca_file is None):
             raise ValueError("who may push? expected tls.client_ca_file, or addresses in allow")
         return self
+
+
+def _as_it_comes(sender: str) -> str:
+    """An address as connections have it; any other name as it is.
+
+    >>> [_as_it_comes(text) for text in ("2001:DB8:0::1", "::ffff:10.0.0.1", "10.0.0.1", "leaf1.example")]
+    ['2001:db8::1', '10.0.0.1', '10.0.0.1', 'leaf1.example']
+    """
+    try:
+        address = ipaddress.ip_address(sender)
+    except ValueError:
+        return sender
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(mapped or address)

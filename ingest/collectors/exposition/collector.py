@@ -5,7 +5,6 @@ import contextlib
 import ssl
 from collections.abc import Iterator, Mapping, Set
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -16,10 +15,12 @@ from common.tls import TlsConfig, client_context
 from ingest.admission.line import Priority
 from ingest.admission.reasons import OutOfDescriptors
 from ingest.collectors.base import CollectorContext, SourceSeries
+from ingest.collectors.command import NoAnswer, reason_of
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.decode.body import BodyReader, BodySamples
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
 from ingest.collectors.exposition.discovery import Target
+from ingest.collectors.guid_names import PortNames
 from ingest.metrics import CERTIFICATE_EXPIRY
 from ingest.transport.http1 import FetchFailed, HttpClient, Response
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -48,6 +49,8 @@ class ExpositionCollector:
         )
         self._mapper = Mapper(source, dict(target.identity), job.origins(), keep=job.unmapped == "keep")
         self._reader = _reader(job, target, self._mapper)
+        self._guid_names = context.guid_names
+        self._port_names: PortNames | None = None
         self._client = HttpClient(
             target.url,
             headers=self._headers,
@@ -106,6 +109,8 @@ class ExpositionCollector:
         """started, deadline: the loop's time."""
         loop = asyncio.get_running_loop()
         try:
+            if self._job.guids_from:
+                await self._follow_names(deadline)
             response = await self._client.fetch(deadline)
             if (expires_s := self._client.certificate_expires_s) is not None:
                 CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
@@ -131,6 +136,20 @@ class ExpositionCollector:
             left_out=found.left_out,
         )
         return SampleBatch(found.table, collection, found.times_ns, found.series, found.values)
+
+    async def _follow_names(self, deadline: float) -> None:
+        """Of the fabric as it was read last. FetchFailed where it never was: a device must not change its name."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                names = await self._guid_names.of(self._job.guids_from)
+        except (NoAnswer, BadInput, TimeoutError) as error:
+            raise FetchFailed(reason_of(error), f"names of {self._job.guids_from}: {error}") from None
+        if names is self._port_names:
+            return
+        if names != self._port_names:
+            self._mapper.named = names.of_guid
+            self._reader.forget()
+        self._port_names = names
 
     def _count(self, found: BodySamples) -> None:
         self._ledger.received(found.received, self.name)
@@ -196,11 +215,9 @@ class ExpositionCollector:
         headers["Accept-Encoding"] = "gzip" if job.enable_compression else "identity"
         headers["X-Prometheus-Scrape-Timeout-Seconds"] = f"{job.timeout_s:g}"
         try:
-            if (credentials := job.basic_auth or job.authorization) is not None:
-                headers["Authorization"] = credentials.authorization()
+            return headers | job.secret_headers()
         except Unavailable as error:
             raise FetchFailed(DownReason.AUTH, str(error)) from None
-        return headers
 
 
 class PageReader(Protocol):
@@ -257,13 +274,9 @@ def _tls_context(config: TlsConfig) -> ssl.SSLContext:
 
 def check_files(job: ScrapeConfig) -> None:
     """ConfigError for secrets and certificates that cannot be read at start."""
-    named: dict[str, Path | None] = {
-        "basic_auth.password_file": job.basic_auth.password_file if job.basic_auth else None,
-        "authorization.credentials_file": job.authorization.credentials_file if job.authorization else None,
-        "tls_config.ca_file": job.tls_config.ca_file,
-        "tls_config.cert_file": job.tls_config.cert_file,
-        "tls_config.key_file": job.tls_config.key_file,
-    }
+    named = job.files
+    for number, http in enumerate(job.http_sd_configs):
+        named |= {f"http_sd_configs.{number}.{key}": file for key, file in http.files.items()}
     for key, path in named.items():
-        if path is not None and not path.is_file():
+        if not path.is_file():
             raise ConfigError(f"scrape_configs: {job.job_name}: {key}: {path} is not a readable file")

@@ -1,7 +1,7 @@
 """Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -9,7 +9,7 @@ from common.secrets import BasicAuth, read_secret_text
 from common.tls import TlsConfig
 from common.units import Seconds
 from ingest.admission.line import Priority
-from ingest.collectors.exposition.relabel import RelabelConfig
+from ingest.collectors.exposition.relabel import LabelName, RelabelConfig
 from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 from telemetry.catalogue import Metric, Origin, Source, metrics, origins_of, source, source_names
 from telemetry.catalogue.own import NameRule
@@ -29,9 +29,47 @@ def _without_credentials(address: str) -> str:
 Address = Annotated[str, AfterValidator(_without_credentials)]
 
 
+class Authorization(_Frozen):
+    type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$", description="First word of the header.")
+    credentials_file: Path = Field(description="File with the rest of it, read again at each use.")
+
+    def authorization(self) -> str:
+        """The header's value, with what the file holds now. Unavailable where it cannot be read."""
+        return f"{self.type} {read_secret_text(self.credentials_file)}"
+
+
+class _Secured(_Frozen):
+    """What is asked with TLS and a secret, both from files."""
+
+    tls_config: TlsConfig = TlsConfig()
+    basic_auth: BasicAuth | None = None
+    authorization: Authorization | None = Field(default=None, description="The header Authorization.")
+
+    @model_validator(mode="after")
+    def _has_one_secret(self) -> Self:
+        if self.basic_auth and self.authorization:
+            raise ValueError("authorization: not together with basic_auth")
+        return self
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Those that are configured, by their key."""
+        named = {f"tls_config.{key}": file for key, file in self.tls_config.files.items()}
+        if self.basic_auth is not None:
+            named["basic_auth.password_file"] = self.basic_auth.password_file
+        if self.authorization is not None:
+            named["authorization.credentials_file"] = self.authorization.credentials_file
+        return named
+
+    def secret_headers(self) -> dict[str, str]:
+        """What says who asks, with what the file holds now. Unavailable where it cannot be read."""
+        credentials = self.basic_auth or self.authorization
+        return {} if credentials is None else {"Authorization": credentials.authorization()}
+
+
 class StaticConfig(_Frozen):
     targets: tuple[Address, ...] = Field(description="host:port of each target.")
-    labels: dict[str, str] = Field(
+    labels: dict[LabelName, str] = Field(
         default={},
         description="`device` names the host, `job` replaces job_name; others are added to every series.",
     )
@@ -42,18 +80,9 @@ class FileSdConfig(_Frozen):
     refresh_interval: Seconds = Field(default=30.0, description="How often the files are read.")
 
 
-class HttpSdConfig(_Frozen):
+class HttpSdConfig(_Secured):
     url: str = Field(description="Answers with a JSON list of targets.", pattern=r"^https?://")
     refresh_interval: Seconds = Field(default=60.0, description="How often it is requested.")
-
-
-class Authorization(_Frozen):
-    type: str = Field(default="Bearer", pattern=r"^[A-Za-z0-9_-]+$", description="First word of the header.")
-    credentials_file: Path = Field(description="File with the rest of it, read again at each use.")
-
-    def authorization(self) -> str:
-        """The header's value, with what the file holds now. Unavailable where it cannot be read."""
-        return f"{self.type} {read_secret_text(self.credentials_file)}"
 
 
 class MappingEntry(NameRule):
@@ -73,7 +102,7 @@ class MappingEntry(NameRule):
         return metrics()[self.metric], Origin(source=source, **fields)
 
 
-class ScrapeConfig(_Frozen):
+class ScrapeConfig(_Secured):
     """One job: where its targets are, and which source's names they use."""
 
     job_name: str = Field(min_length=1, description="First part of the targets' names.")
@@ -103,10 +132,10 @@ class ScrapeConfig(_Frozen):
     file_sd_configs: tuple[FileSdConfig, ...] = Field(default=(), description="Targets from files that change.")
     http_sd_configs: tuple[HttpSdConfig, ...] = Field(default=(), description="Targets from a service.")
     relabel_configs: tuple[RelabelConfig, ...] = ()
-    tls_config: TlsConfig = TlsConfig()
-    basic_auth: BasicAuth | None = None
-    authorization: Authorization | None = Field(default=None, description="The header Authorization.")
     mapping: tuple[MappingEntry, ...] = ()
+    guids_from: str = Field(
+        default="", description="Name of one of infiniband_sources: it names devices that the page knows by GUID."
+    )
     unmapped: Unmapped = "drop"
     unmapped_series_max: UnmappedSeriesMax = 1000
     body_bytes_max: int = Field(default=16 * 1024 * 1024, gt=0, description="Of one body as sent.")
@@ -117,11 +146,11 @@ class ScrapeConfig(_Frozen):
     def _fits(self) -> "ScrapeConfig":
         if self.timeout_s > self.scrape_interval:
             raise ValueError("scrape_timeout: expected at most scrape_interval")
-        if self.basic_auth and self.authorization:
-            raise ValueError("authorization: not together with basic_auth")
         if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
             known = ", ".join(source_names())
             raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
+        if self.guids_from and "device" not in self.catalogue_source().labels:
+            raise ValueError("guids_from: expected a source that speaks for other devices, as ufm")
         return self
 
     @property

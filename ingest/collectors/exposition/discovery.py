@@ -2,7 +2,7 @@
 
 import asyncio
 import glob
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from common.documents.bounded_yaml import BYTES_MAX, parse_bounded
 from common.errors import BadInput, ConfigError, Unavailable
+from common.printing import mask_userinfo
 from ingest.collectors.exposition.config import Address, HttpSdConfig, ScrapeConfig
-from ingest.collectors.exposition.relabel import relabel
+from ingest.collectors.exposition.relabel import LabelName, relabel
 from ingest.transport.http1 import Url
 
 log = structlog.get_logger("ingest")
+_PARAM = "__param_"  # exporters that ask others are sent whom to ask as a parameter
 _HTTP_TIMEOUT_S, _HTTP_BYTES_MAX = 30.0, 16 * 1024 * 1024
-_HTTP_HEADERS = {"Accept": "application/json"}
 
 
 class TargetGroup(BaseModel):
@@ -25,7 +26,11 @@ class TargetGroup(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     targets: tuple[Address, ...]
-    labels: dict[str, str] = {}
+    labels: dict[LabelName, str] = {}
+
+    def seen_in(self, label: str, where: str) -> "TargetGroup":
+        """The group with the label that says where it was found."""
+        return self.model_copy(update={"labels": {**self.labels, label: where}})
 
 
 _groups = TypeAdapter(tuple[TargetGroup, ...])
@@ -59,6 +64,7 @@ def resolve(job: ScrapeConfig, groups: Iterable[TargetGroup]) -> list[Target]:
                 "__scheme__": job.scheme,
                 "__metrics_path__": job.metrics_path,
                 "job": job.job_name,
+                **{f"{_PARAM}{name}": values[0] for name, values in job.params.items() if values},
                 **group.labels,
                 "__address__": address,
             }
@@ -76,12 +82,18 @@ def _target(job: ScrapeConfig, labels: dict[str, str] | None) -> Target | None:
     if labels is None or not labels.get("__address__"):
         return None
     scheme, path = labels.get("__scheme__", job.scheme), labels.get("__metrics_path__", job.metrics_path)
-    url = Url.build(scheme, labels["__address__"], path, job.params)
+    url = Url.build(scheme, labels["__address__"], f"/{path.removeprefix('/')}", _params(job.params, labels))
     path = "" if url.path == "/metrics" else url.path
     identity = {name: value for name, value in labels.items() if not name.startswith("__") and name != "job"}
     identity.setdefault("device", url.host)
     name = f"{labels.get('job') or job.job_name}/{labels['__address__']}{path}"
     return Target(name, url, tuple(sorted(identity.items())))
+
+
+def _params(params: Mapping[str, tuple[str, ...]], labels: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The job's parameters, the first value of each as the target's label ``__param_<name>`` says."""
+    of_target = {name.removeprefix(_PARAM): value for name, value in labels.items() if name.startswith(_PARAM)}
+    return {**params, **{name: (value, *params.get(name, ())[1:]) for name, value in of_target.items()}}
 
 
 class Discovery:
@@ -131,7 +143,7 @@ def _read_files(pattern: str) -> tuple[TargetGroup, ...]:
             raise BadInput(f"{name}: expected a file")
         with path.open("rb") as file:
             content = parse_bounded(file.read(BYTES_MAX + 1), name)
-        groups.extend(parse_groups(content or [], name))
+        groups.extend(group.seen_in("__meta_filepath", name) for group in parse_groups(content or [], name))
     return tuple(groups)
 
 
@@ -139,15 +151,17 @@ async def _fetch(config: HttpSdConfig) -> tuple[TargetGroup, ...]:
     from common.http import HttpClient, NoAnswer  # aiohttp takes a while to import, and few jobs need it
 
     try:
-        async with HttpClient(timeout_s=_HTTP_TIMEOUT_S) as client:
-            answer = await client.get(config.url, _HTTP_HEADERS, body_bytes_max=_HTTP_BYTES_MAX)
+        headers = {"Accept": "application/json", **config.secret_headers()}
+        async with HttpClient(timeout_s=_HTTP_TIMEOUT_S, tls=config.tls_config) as client:
+            answer = await client.get(config.url, headers, body_bytes_max=_HTTP_BYTES_MAX)
     except ConfigError as error:
         raise Unavailable(f"{config.url}: {error}") from None
     except NoAnswer as failure:
         raise Unavailable(f"{config.url}: {failure.detail}") from None
     if answer.status != 200:
         raise Unavailable(f"{config.url}: status {answer.status}")
-    return parse_groups(parse_bounded(answer.body, config.url, bytes_max=_HTTP_BYTES_MAX), config.url)
+    groups = parse_groups(parse_bounded(answer.body, config.url, bytes_max=_HTTP_BYTES_MAX), config.url)
+    return tuple(group.seen_in("__meta_url", mask_userinfo(config.url)) for group in groups)
 
 
 def parse_groups(content: object, where: str) -> tuple[TargetGroup, ...]:

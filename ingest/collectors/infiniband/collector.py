@@ -37,7 +37,8 @@ class FabricLinks(ListCollector):
 
     def __init__(self, config: Config) -> None:
         self._output = Output(config.topology)
-        super().__init__(config.name, config.topology.interval_s, self._output.read)
+        super().__init__(config.name, config.topology.interval_s, self._text)
+        self._reading = asyncio.Lock()
         self._config = config
         self._links: dict[str, SeenLink] = {}
         self._malformed = 0
@@ -46,9 +47,16 @@ class FabricLinks(ListCollector):
     async def read_names(self) -> Names:
         """Those of the fabric as it was read last; of the fabric now where it was not yet."""
         if self.names is None:
-            await self._fabric(await self._output.read())
+            body = await self._text()
+            if self.names is None:  # nobody else has read them meanwhile
+                await self._fabric(body)
         assert self.names is not None
         return self.names
+
+    async def _text(self) -> bytes:
+        """For one at a time: those who ask for names at the start must not run it all at once."""
+        async with self._reading:
+            return await self._output.read()
 
     async def _fabric(self, body: bytes) -> Fabric:
         fabric = await asyncio.to_thread(parse_topology, body)
@@ -98,6 +106,7 @@ def infiniband_collectors(configs: Sequence[Config], context: CollectorContext) 
     collectors: list[PollCollector] = []
     for config in configs:
         links = FabricLinks(config)
+        context.guid_names.add(config.name, links.read_names)
         collectors.append(links)
         if config.counters is not None:
             collectors.append(FabricCounters(config.name, config.counters, links, context))

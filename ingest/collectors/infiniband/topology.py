@@ -17,6 +17,7 @@ _LINE = re.compile(
 _MANAGED = re.compile(r"MF\d*;([^:;\s]+):\S*")  # as a managed switch describes itself: MF0;leaf1:MQM8700/U1
 _GBPS = {"SDR": 2.5, "DDR": 5, "QDR": 10, "FDR10": 10, "FDR": 14, "EDR": 25, "HDR": 50, "NDR": 100, "XDR": 200}
 """Of one lane, as the kernel states the rate of a port."""
+_GUID = re.compile(r"(?:0x)?[0-9a-f]{1,16}", re.IGNORECASE)
 _AGGREGATION = "Aggregation Node"  # a switch's own port for collective operations: no cable
 
 
@@ -52,18 +53,22 @@ class Fabric:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Device of each node, and the name of an adapter on its host, '' for a node whose ports have numbers."""
+    """Device of each node, and the name of an adapter on its host, '' for a node whose ports have numbers.
+
+    by_guid: of nodes that have a name.
+    """
 
     by_lid: Mapping[int, tuple[str, str]]
+    by_guid: Mapping[int, tuple[str, str]]
 
     def port(self, lid: int, number: int) -> tuple[str, str] | None:
         """Device and port; None for a node that nobody knows. The first port of an adapter has its name alone."""
-        if lid not in self.by_lid:
-            return None
-        device, adapter = self.by_lid[lid]
-        if not adapter:
-            return device, str(number)
-        return device, adapter if number == 1 else f"{adapter}/{number}"
+        return _port(self.by_lid[lid], str(number)) if lid in self.by_lid else None
+
+    def of_guid(self, guid: str, port: str) -> tuple[str, str] | None:
+        """The same of a node by its GUID in hexadecimal, as another source states it. port: '' for the device."""
+        named = self.by_guid.get(int(guid, 16)) if _GUID.fullmatch(guid) else None
+        return None if named is None else _port(named, port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +128,8 @@ def names_of(fabric: Fabric, switches_by: str = "name", adapters: Mapping[str, s
         for lid, name in by_lid.items()
         if name[0] and times[name, fabric.nodes[lid].port] == 1 and all(map(_is_name, filter(None, name)))
     }
-    return Names({lid: usable.get(lid, (node.guid, "")) for lid, node in fabric.nodes.items()})
+    by_guid = {int(fabric.nodes[lid].guid, 16): name for lid, name in usable.items()}
+    return Names({lid: usable.get(lid, (node.guid, "")) for lid, node in fabric.nodes.items()}, by_guid)
 
 
 def links_of(fabric: Fabric, names: Names) -> dict[str, Link]:
@@ -159,6 +165,13 @@ def link_facts(
         else:
             facts.append(TopologyFact(seen.link, now_ns, source, gone=True))
     return after, facts
+
+
+def _port(named: tuple[str, str], number: str) -> tuple[str, str]:
+    device, adapter = named
+    if not adapter or not number:
+        return device, number
+    return device, adapter if number == "1" else f"{adapter}/{number}"
 
 
 def _ends(link: Link) -> Iterable[tuple[str, str]]:

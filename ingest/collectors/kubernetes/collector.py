@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit, urlunsplit
 
 import structlog
 
-from common.errors import ConfigError, Unavailable
-from common.tls import client_context
+from common.errors import Unavailable
 from ingest.collectors.base import ClusterEvent, CollectorContext
 from ingest.collectors.command import NoAnswer
+from ingest.collectors.http_document import HttpDocument, document_url
 from ingest.collectors.job_list import JobList, changes, facts
 from ingest.collectors.kubernetes.config import Config
 from ingest.collectors.kubernetes.jobs import jobs_of
@@ -17,7 +16,7 @@ from ingest.collectors.kubernetes.nodes import nodes_of
 from ingest.collectors.kubernetes.page import parse_page
 from ingest.collectors.list_collector import ListCollector
 from ingest.collectors.node_list import NodeList, node_facts
-from ingest.transport.http1 import FetchFailed, HttpClient, Url
+from ingest.transport.http1 import FetchFailed
 from telemetry.samples import DownReason
 from telemetry.topology import Job, NodeState
 
@@ -32,12 +31,11 @@ class KubernetesCollector(ListCollector):
     def __init__(self, config: Config, context: CollectorContext) -> None:
         super().__init__(config.name, config.interval_s, self._page)
         self._config, self._workers, self._pages = config, context.workers, context.pages
-        self._client = HttpClient(
-            page_url(config.url),
-            headers=self._headers,
-            tls=lambda: client_context(config.tls_config),
-            server_name=config.tls_config.server_name,
-            connect_timeout_s=config.timeout_s,
+        self._document = HttpDocument(
+            document_url(config.url, "/metrics"),
+            self._headers,
+            config.tls_config,
+            timeout_s=config.timeout_s,
             raw_bytes_max=config.body_bytes_max,
             decoded_bytes_max=config.decoded_bytes_max,
             workers=context.workers,
@@ -47,15 +45,10 @@ class KubernetesCollector(ListCollector):
         self._left_out = 0
 
     async def stop(self) -> None:
-        await self._client.stop()
+        await self._document.stop()
 
     async def _page(self) -> bytes:
-        try:
-            response = await self._client.fetch(asyncio.get_running_loop().time() + self._config.timeout_s)
-        except FetchFailed as failure:
-            raise NoAnswer(failure.reason, str(failure)) from failure
-        except ConfigError as error:
-            raise NoAnswer(DownReason.TLS, f"tls_config: {error}") from None
+        response = await self._document.read()
         if not response.framed:
             raise NoAnswer(DownReason.TRUNCATED, "its length is not stated: a part would look like the whole")
         return response.body
@@ -90,10 +83,3 @@ class KubernetesCollector(ListCollector):
 def _lists(body: bytes, gpu_resources: Sequence[str]) -> tuple[JobList | None, NodeList | None]:
     page = parse_page(body, gpu_resources)
     return jobs_of(page), nodes_of(page)
-
-
-def page_url(url: str) -> Url:
-    """Its path is /metrics where it has none."""
-    parts = urlsplit(url)
-    path = urlunsplit(("", "", parts.path or "/metrics", parts.query, ""))
-    return Url.build(parts.scheme, parts.netloc, path, {})

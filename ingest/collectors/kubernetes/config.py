@@ -1,10 +1,11 @@
 """Configuration of a source of one Kubernetes cluster's jobs and nodes."""
 
-from urllib.parse import urlsplit
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from common.tls import TlsConfig
+from ingest.collectors.document_address import check_address
 from ingest.collectors.exposition.config import Authorization
 
 
@@ -13,7 +14,9 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str = Field("kubernetes", min_length=1, description="The target's name, and the source of the facts.")
-    url: str = Field(pattern=r"^https?://[^\s@]+$", description="Of kube-state-metrics.")
+    url: Annotated[str, AfterValidator(check_address)] = Field(
+        pattern=r"^https?://[^\s@]+$", description="Of kube-state-metrics."
+    )
     tls_config: TlsConfig = TlsConfig()
     authorization: Authorization | None = Field(None, description="A token, as kube-rbac-proxy wants it.")
     gpu_resources: tuple[str, ...] = Field(
@@ -23,14 +26,6 @@ class Config(BaseModel):
     timeout_s: float = Field(10.0, gt=0, description="Deadline of one answer, all of it.")
     body_bytes_max: int = Field(64 << 20, gt=0, description="Of the page as sent.")
     decoded_bytes_max: int = Field(256 << 20, gt=0, description="Of the page unpacked.")
-
-    @field_validator("url")
-    @classmethod
-    def _has_an_address(cls, url: str) -> str:
-        parts = urlsplit(url)
-        if not parts.hostname or parts.port == 0:  # a port that is no number is a ValueError of its own
-            raise ValueError(f"{url[:80]!r}: expected http://host:port/path")
-        return url
 
     @property
     def job_name(self) -> str:

@@ -4,6 +4,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from common.tls import TlsConfig
+from ingest.collectors.document_address import check_address
+
 
 class SourceConfig(BaseModel):
     """One cluster: a command, slurmrestd's address, or a file of the same JSON; one of them."""
@@ -14,6 +17,7 @@ class SourceConfig(BaseModel):
     url: str = Field("", pattern=r"^(https?://\S+)?$", description="Of slurmrestd's list.")
     file: Path | None = Field(None, description="With the same JSON, written by something else.")
     user: str = Field("", description="slurmrestd: X-SLURM-USER-NAME.")
+    tls_config: TlsConfig = TlsConfig()
     token_file: Path | None = Field(None, description="slurmrestd: X-SLURM-USER-TOKEN, read at each collection.")
     interval_s: float = Field(15.0, gt=0, description="How often it is asked.")
     timeout_s: float = Field(10.0, gt=0, description="Deadline of one answer, all of it.")
@@ -29,6 +33,8 @@ class SourceConfig(BaseModel):
             raise ValueError("give one of command, url and file")
         if self.token_file is not None and not self.url:
             raise ValueError("token_file belongs to url")
+        if self.url:
+            check_address(self.url)
         return self
 
 

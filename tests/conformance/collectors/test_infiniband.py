@@ -1,5 +1,6 @@
 """A fabric by its own tools: programs that print what these print, and all that they may do instead."""
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from telemetry.series import series_key
 from telemetry.topology import Link, TopologyFact
 from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
+from tests.waiting import until
 
 NOW_NS = 1_760_000_000 * NS_PER_S
 FOLDER = SAMPLES / "infiniband"
@@ -67,6 +69,25 @@ async def test_links_and_counters_of_a_fabric_have_the_same_names(context: Colle
 
 async def test_counters_that_are_collected_first_read_the_names_themselves(context: CollectorContext) -> None:
     assert (await batch(make(context)[1])).collection.up
+
+
+async def test_counters_and_links_that_are_due_at_once_are_both_collected(
+    context: CollectorContext, tmp_path: Path
+) -> None:
+    """ibnetdiscover takes seconds, and runs once at a time."""
+    started = tmp_path / "started"
+    program = f"touch {started}; until [ -e {tmp_path}/go ]; do sleep 0.01; done; cat {FOLDER}/ibnetdiscover__test.txt"
+    links, counters = make(context, {"command": ["sh", "-c", program]})
+    first = asyncio.create_task(links.collect(NOW_NS))
+    await until(started.exists)
+    second = asyncio.create_task(counters.collect(NOW_NS))
+    for _ in range(20):
+        await asyncio.sleep(0)  # until it waits
+    (tmp_path / "go").touch()
+    found, collected = await asyncio.gather(first, second)
+    assert not isinstance(found, SampleBatch)
+    assert isinstance(collected, SampleBatch)
+    assert collected.collection.up
 
 
 async def test_a_link_that_is_gone_for_long_ends(context: CollectorContext, tmp_path: Path) -> None:

@@ -131,6 +131,14 @@ def one(value: float = 40.0, time_ms: int | None = None, message: Message = Mess
     return encoded([(gpu(1), [(value, time.time_ns() // 1_000_000 if time_ms is None else time_ms)])], message)
 
 
+async def test_a_receiver_over_ipv6(start: Start) -> None:
+    receiver = await start(host="::1")
+    status, _, written = await post(f"http://[::1]:{receiver.collector.port}/api/v1/write", one())
+    assert (status, written) == (204, "1")
+    await receiver.has_emitted(1)
+    receiver.check_balance()
+
+
 # ---- real senders
 
 

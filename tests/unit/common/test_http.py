@@ -92,6 +92,14 @@ async def test_a_get_brings_the_whole_body_up_to_its_limit():
         assert failure.value.reason is FailureReason.TOO_LARGE
 
 
+async def test_a_body_that_is_stated_to_be_too_large_is_not_waited_for():
+    stated = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n"
+    async with listening(stated) as peer, HttpClient(timeout_s=20) as client:
+        with pytest.raises(NoAnswer) as failure:
+            await client.get(peer.url, {}, body_bytes_max=1 << 20)
+    assert failure.value.reason is FailureReason.TOO_LARGE
+
+
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [(None, FailureReason.TIMEOUT), (b"", FailureReason.CLOSED), (b"SSH-2.0\r\n\r\n", FailureReason.CLOSED)],

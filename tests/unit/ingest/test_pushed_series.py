@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from ingest.collectors.admitted import Admitted
 from ingest.collectors.exposition.decode.body import BodyReader
@@ -238,6 +239,13 @@ def test_rules_choose_by_job_and_name_the_device():
         ("prom/node9", 'node_boot_time_seconds{device="node9"}', 0, 40.0),
     ]
     assert found.unmapped == 5
+
+
+@pytest.mark.parametrize("action", ["labeldrop", "labelkeep"])
+def test_a_rule_cannot_take_labels_away(action):
+    """It would change nothing: a series keeps the labels that it came with."""
+    with pytest.raises(ValidationError, match=f"action {action}: only of targets"):
+        PushedRule.model_validate({"source": "dcgm", "relabel_configs": [{"action": action, "regex": "x"}]})
 
 
 def test_a_label_that_prometheus_renamed_is_the_exporters():

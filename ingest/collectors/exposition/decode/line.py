@@ -113,6 +113,8 @@ class _LineParser:
         if line[brace : brace + 1] == b"{":
             name, at = self._labels(brace + 1, name, labels)
             name_end = at
+        elif name and brace == at < len(line):
+            raise self._expected(at, "a blank or '{' behind the name")
         if not name:
             raise self._expected(at, "a metric name")
         value_at = self._token(at, "a value")
@@ -125,6 +127,8 @@ class _LineParser:
             at = _blanks(line, time_at[1])
         if at < len(line):
             self.exemplar(at, openmetrics=openmetrics)
+        if "" in labels.values():  # an empty label is the same as none
+            labels = {label: value for label, value in labels.items() if value}
         return Line(name, labels, name_end, value_at, time_at, (time_at or value_at)[1])
 
     def _labels(self, at: int, name: str, labels: dict[str, str]) -> tuple[str, int]:
@@ -151,8 +155,7 @@ class _LineParser:
                     raise self._expected(start, "no label __name__, which is the metric's name")
                 if label in labels:
                     raise self._expected(start, f"label {label[:80]!r} only once")
-                if value:  # an empty label is the same as none
-                    labels[label] = value
+                labels[label] = value
             elif quoted and not name:
                 name = label
             else:

@@ -5,7 +5,7 @@ The catalogue lists the names of a source (``Origin``) and its label rules (``So
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,6 +72,8 @@ class Mapper:
     identity: labels that every canonical series of the target gets, ``device`` among them; they override the source's.
     origins:  the catalogue's entries for the source, and the job's own.
     keep:     whether series that nothing maps are series under their own name.
+    named:    what a source that speaks for other devices by GUID calls a device and its port, '' for none; None for one
+              that keeps its GUID.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class Mapper:
         self._rules = _index(source, tuple(origins))
         self._extra = [(label, _pieces(text)) for label, text in source.extra.items() if label not in identity]
         self._speaks_for = tuple(map(_pieces, source.labels.get("device", ())))
+        self.named: Callable[[str, str], tuple[str, str] | None] | None = None
 
     def may_map(self, name: str) -> bool:
         """Whether a series of this name can be mapped, if its labels fit."""
@@ -181,6 +184,9 @@ class Mapper:
         canonical |= self._identity
         if owner := _first(self._speaks_for, labels):  # of a source that speaks for others
             canonical["device"] = owner
+            port = canonical.get("port", "")
+            if self.named is not None and (named := self.named(owner, port)) is not None:
+                canonical |= {"device": named[0], **({"port": named[1]} if port else {})}
         return canonical
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import ssl
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,13 +11,14 @@ import pytest
 from pydantic import ValidationError
 from structlog.testing import capture_logs
 
-from common.errors import BadInput
+from common.errors import BadInput, ConfigError
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.config import ScrapeConfig
 from ingest.collectors.exposition.discovery import Discovery, TargetGroup, parse_groups, resolve
 from ingest.collectors.exposition.job import ScrapeJob, scrape_jobs
 from ingest.config import IngestConfig
 from ingest.ledger import Ledger
+from tests.servers.certificates import Certificates
 
 
 def job(**settings: object) -> ScrapeConfig:
@@ -65,6 +67,44 @@ def test_relabelling_decides_device_address_and_membership() -> None:
     ]  # fmt: skip
     (target,) = resolve(job(relabel_configs=rules), [group("10.0.0.7", "bad1")])
     assert (target.name, target.device) == ("node/10.0.0.7:9100", "n7")
+
+
+def test_an_exporter_that_asks_others_is_sent_whom_to_ask() -> None:
+    """As Prometheus does it for snmp_exporter, ipmi_exporter and their like."""
+    rules = [
+        {"source_labels": ["__address__"], "target_label": "__param_target"},
+        {"source_labels": ["__param_target"], "target_label": "device"},
+        {"target_label": "__address__", "replacement": "exporter:9290"},
+    ]
+    params = {"module": ["dcmi", "b"], "target": ["nobody"]}
+    one, two = resolve(job(metrics_path="/ipmi", params=params, relabel_configs=rules), [group("bmc1", "bmc2")])
+    assert (one.name, one.device) == ("node/exporter:9290/ipmi?module=dcmi&module=b&target=bmc1", "bmc1")
+    assert (two.url.host, two.url.path, two.device) == ("exporter", "/ipmi?module=dcmi&module=b&target=bmc2", "bmc2")
+    rack = [*rules, {"source_labels": ["__param_module"], "target_label": "kind"}]
+    (three,) = resolve(job(params=params, relabel_configs=rack), [group("bmc1", __param_module="x", __param_new="y")])
+    assert three.url.path == "/metrics?module=x&module=b&target=bmc1&new=y"
+    assert dict(three.identity) == {"device": "bmc1", "kind": "x"}
+
+
+def test_a_path_of_a_target_begins_with_a_slash() -> None:
+    (target,) = resolve(job(), [group("a:1", __metrics_path__="federate")])
+    assert (target.url.path, target.name) == ("/federate", "node/a:1/federate")
+
+
+def test_labels_that_no_series_can_have_are_refused() -> None:
+    """Nothing downstream could read the series of such a target."""
+    with pytest.raises(ValidationError, match="label 'rack-row': expected letters"):
+        job(static_configs=[{"targets": ["a:1"], "labels": {"rack-row": "r1"}}])
+    with pytest.raises(BadInput, match=r"hosts.json: 0.labels.*label 'rack-row': expected letters"):
+        parse_groups([{"targets": ["a:1"], "labels": {"rack-row": "r1"}}], "hosts.json")
+
+
+async def test_rules_see_where_a_target_was_found(tmp_path: Path) -> None:
+    file = tmp_path / "racks.json"
+    file.write_text('[{"targets": ["a:1"]}]')
+    rules = [{"source_labels": ["__meta_filepath"], "regex": ".*/(.*)[.]json", "target_label": "place"}]
+    (target,) = await Discovery(job(file_sd_configs=[{"files": [str(file)]}], relabel_configs=rules)).refresh()
+    assert dict(target.identity)["place"] == "racks"
 
 
 @pytest.mark.parametrize(
@@ -119,6 +159,50 @@ async def test_a_file_out_of_bounds_is_refused_with_its_place(tmp_path: Path, co
     (line,) = logged
     assert line["error"].startswith(f"{file}{message}")
     assert "s3cret" not in str(line)
+
+
+async def test_an_http_service_is_sent_a_secret_over_a_verified_connection(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    asked: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        body = b'[{"targets": ["a:1"]}]'
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificates.certificate("server"), certificates.key("server"))
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/sd"
+    (tmp_path / "token").write_text("s3cret\n")
+    secured = {
+        "url": url,
+        "authorization": {"credentials_file": tmp_path / "token"},
+        "tls_config": {"ca_file": certificates.authority, "server_name": "switch.example"},
+    }
+    rules = [{"source_labels": ["__meta_url"], "target_label": "found"}]
+    (target,) = await Discovery(job(http_sd_configs=[secured], relabel_configs=rules)).refresh()
+    assert dict(target.identity)["found"] == url
+    assert b"authorization: bearer s3cret\r\n" in asked[0].lower()
+    (tmp_path / "token").unlink()
+    assert await Discovery(job(http_sd_configs=[secured])).refresh() == []
+    assert await Discovery(job(http_sd_configs=[{"url": url}])).refresh() == []
+    assert len(asked) == 1
+    server.close()
+
+
+def test_secrets_of_an_http_service_are_checked_at_the_start(tmp_path: Path) -> None:
+    http = {"url": "http://a/sd", "basic_auth": {"username": "u", "password_file": tmp_path / "absent"}}
+    with (
+        ThreadPoolExecutor(1) as workers,
+        pytest.raises(ConfigError, match=r"node: http_sd_configs.0.basic_auth.password_file: .*absent is not a"),
+    ):
+        scrape_jobs([job(http_sd_configs=[http])], CollectorContext(Ledger(0), lambda: 0, workers))
+    with pytest.raises(ValidationError, match="not together with basic_auth"):
+        job(http_sd_configs=[{**http, "authorization": {"credentials_file": "x"}}])
 
 
 async def test_an_http_service_is_followed_and_its_failure_changes_nothing() -> None:

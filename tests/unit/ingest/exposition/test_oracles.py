@@ -23,7 +23,7 @@ from telemetry.series import series_key
 from tests.unit.ingest.exposition.test_exposition_body import NOW_NS, Everything
 
 DOCS = Path(__file__).parents[4] / "docs" / "collectors" / "exposition.md"
-METADATA, VALUES, BLANKS, EXEMPLARS, LABELS, COMMENTS, FIRST, NUMBERS, STRICT = (
+METADATA, VALUES, BLANKS, EXEMPLARS, LABELS, COMMENTS, FIRST, NUMBERS, SPACES, NAMES, STRICT = (
     "metadata",
     "values by type",
     "blanks",
@@ -32,6 +32,8 @@ METADATA, VALUES, BLANKS, EXEMPLARS, LABELS, COMMENTS, FIRST, NUMBERS, STRICT = 
     "comments",
     "first sample",
     "digits",
+    "other white space",
+    "names",
     "whole line",
 )
 LONG = "x" * 130
@@ -54,7 +56,8 @@ AGREED_OPENMETRICS = (
     "a", "a ", "1a 1", "a-b 1", "é 1", "a one", "a 1x", "a 0x10", "a 1_000", "a --5", "a 1e", "a 1 2 3", "a 1 1x",
     "a 1 1_0", "{} 1", '{a="b"} 1', 'a{"b"} 1', '{"a","b"} 1', "a{b='c'} 1", "a{b=c} 1", 'a{b="c} 1', 'a{b="c"',
     'a{b="c"} ', 'a{b="c"" 1', 'a{b="c" d="e"} 1', 'a{,b="c"} 1', 'a{b="c",,d="e"} 1', 'a{1="b"} 1',
-    'a{b="c",b="d"} 1', 'a{__name__="b"} 1', "# EOF|a 1", "a 1|# EOF", "# EOF|# EOF",
+    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5", "a+Inf",
+    'a{__name__="b"} 1', "# EOF|a 1", "a 1|# EOF", "# EOF|# EOF",
     '# TYPE a counter|a_total 1 # {t="x"}', '# TYPE a counter|a_total 1 # {t="x"} one',
     '# TYPE a counter|a_total 1 # {t="x"} 1 2 3', '# TYPE a counter|a_total 1 # {t="x",t="y"} 1',
     "# TYPE a counter|a_total 1 # {,} 1", "# TYPE a counter|a_total 1 # t", '# TYPE a counter|a_total 1# {t="x"} 1',
@@ -85,6 +88,7 @@ DIFFERENT_OPENMETRICS = {
     COMMENTS: ("# a comment|a 1", "#|a 1", "# FOO a b|a 1"),
     LABELS: ('a{b="c",} 1', '{"a.b"} 1', '{"a.b",c="d"} 1', 'a{b:c="d"} 1', 'a{__x="b"} 1'),
     NUMBERS: ("a ٣", "a 1 ٣", "a 1 NaN", "a 1 Inf"),
+    SPACES: ('a{b="c"}\r1', 'a{b="c"}\xa01', 'a{b="c"}\v1'),
 }  # fmt: skip
 AGREED_TEXT = (
     "a 1", "  a 1  ", "a\t1", "a  1", "|a 1||", "# a comment|a 1", "#|a 1", "# HELP a|a 1", "# TYPE a untyped|a 1",
@@ -93,13 +97,16 @@ AGREED_TEXT = (
     "# EOF|a 1",
     # refused by all
     "a", "a one", "a 1_000", "a 0x10", "1a 1", "a-b 1", "a 1 1_0", 'a{b="c} 1', "a{b='c'} 1", 'a{b="c" d="e"} 1',
-    'a{b="c",b="d"} 1', 'a{__name__="b"} 1', '{a="b"} 1', "{} 1", 'a{b="c",,d="e"} 1',
+    'a{b="c",b="d"} 1', 'a{b="",b="d"} 1', 'a{b="c",b=""} 1', "a-0", "a1e5.5",
+    'a{__name__="b"} 1', '{a="b"} 1', "{} 1", 'a{b="c",,d="e"} 1',
 )  # fmt: skip
 DIFFERENT_TEXT = {
     METADATA: ("# TYPE a badtype|a 1", "# TYPE a|a 1", "# HELP a-b x|a 1", "# TYPE a counter|a 1"),
     STRICT: ("a 1 2 3", 'a 1 # {t="x"} 1', "a 1 NaN", "a 1 1.5", f"a 1 {AT}e3"),
     LABELS: ('a{,b="c"} 1', 'a{b:c="d"} 1', 'a{__x="b"} 1'),
     NUMBERS: ("a ٣", "a 1 ٣"),
+    SPACES: ('a{b="c"}\r1', 'a{b="c"}\xa01', 'a{b="c"}\v1'),
+    NAMES: ("a-b{} 1", "1a{} 1", "é{} 1", "a.b{} 1"),
     FIRST: ("a 1|a 2",),
 }  # fmt: skip
 

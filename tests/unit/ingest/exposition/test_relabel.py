@@ -71,6 +71,29 @@ def changed(*given: dict[str, Any]) -> dict[str, str | None] | None:
             {"k8s_rack": "r7", "k8s_pod_name": "p1"},
         ),
         ({"action": "labelmap", "regex": "meta"}, {}),
+        # a name that is none is left out, and the name may have groups too
+        ({"action": "labelmap", "regex": "__meta_(.+)", "replacement": "$1.x"}, {}),
+        ({"source_labels": ["a"], "target_label": "d_$1", "replacement": "x"}, {"d_foo": "x"}),
+        ({"source_labels": ["a"], "target_label": "${1}_d"}, {"foo_d": "foo"}),
+        ({"source_labels": ["a", "b"], "target_label": "$1"}, {}),
+        ({"source_labels": ["a"], "target_label": "d", "replacement": "$$1 $$$1"}, {"d": "$1 $foo"}),
+        # labels by name; names with two underscores are not spared
+        ({"action": "labeldrop", "regex": "a|__meta_.+"}, {"a": None, "__meta_rack": None, "__meta_pod_name": None}),
+        ({"action": "labelkeep", "regex": "a|__meta_.+"}, {"b": None, "c": None}),
+        ({"action": "lowercase", "source_labels": ["a", "b"], "target_label": "d"}, {"d": "foo;bar"}),
+        ({"action": "uppercase", "source_labels": ["a", "b"], "target_label": "d"}, {"d": "FOO;BAR"}),
+        ({"action": "uppercase", "source_labels": ["absent"], "target_label": "a"}, {"a": None}),
+        ({"action": "keepequal", "source_labels": ["a"], "target_label": "a"}, {}),
+        ({"action": "keepequal", "source_labels": ["a"], "target_label": "b"}, None),
+        ({"action": "keepequal", "source_labels": ["absent"], "target_label": "missing"}, {}),
+        ({"action": "dropequal", "source_labels": ["a"], "target_label": "a"}, None),
+        ({"action": "dropequal", "source_labels": ["a"], "target_label": "b"}, {}),
+        # the expectations of Prometheus' own tests (model/relabel/relabel_test.go)
+        ({"action": "hashmod", "source_labels": ["c"], "target_label": "d", "modulus": 1000}, {"d": "976"}),
+        (
+            {"action": "hashmod", "source_labels": ["a", "b"], "separator": "\n", "target_label": "d", "modulus": 1000},
+            {"d": "734"},
+        ),
     ],
 )
 def test_one_rule(rule: dict[str, Any], expected: dict[str, str | None] | None) -> None:
@@ -105,8 +128,12 @@ def test_the_given_labels_stay_as_they_are() -> None:
         ({"source_labels": ["a"]}, "the action replace needs one"),
         ({"target_label": "d", "regex": "("}, "expected a regular expression"),
         ({"target_label": "d", "regex": "(a+)+"}, "repetition inside a repetition"),
-        ({"target_label": "d", "action": "hashmod"}, "Input should be 'replace', 'keep', 'drop' or 'labelmap'"),
-        ({"target_label": "d", "modulus": 3}, "Extra inputs"),
+        ({"target_label": "d", "action": "hash"}, "Input should be 'replace', 'keep', 'drop'"),
+        ({"target_label": "d", "action": "hashmod"}, "modulus: above 0 with the action hashmod"),
+        ({"target_label": "d", "modulus": 3}, "modulus: above 0 with the action hashmod"),
+        ({"action": "keepequal", "source_labels": ["a"]}, "the action keepequal needs one"),
+        ({"target_label": "a-b"}, "label 'a-b': expected letters"),
+        ({"target_label": "d", "shards": 3}, "Extra inputs"),
     ],
 )
 def test_rules_that_are_refused(rule: dict[str, Any], message: str) -> None:

@@ -12,7 +12,8 @@ from aiohttp import web
 
 from common.errors import BadInput
 from ingest.collectors.base import CollectorContext
-from ingest.collectors.kubernetes.collector import KubernetesCollector, page_url
+from ingest.collectors.http_document import document_url
+from ingest.collectors.kubernetes.collector import KubernetesCollector
 from ingest.collectors.kubernetes.config import Config
 from ingest.collectors.kubernetes.jobs import jobs_of
 from ingest.collectors.kubernetes.nodes import nodes_of
@@ -256,8 +257,8 @@ def test_an_address_that_is_none_is_refused(url: str) -> None:
 
 
 def test_the_path_of_a_page_may_be_left_out() -> None:
-    assert page_url("http://a:8080").path == "/metrics"
-    assert page_url("https://a/federate?x=1").path == "/federate?x=1"
+    assert document_url("http://a:8080", "/metrics").path == "/metrics"
+    assert document_url("https://a/federate?x=1", "/metrics").path == "/federate?x=1"
 
 
 async def test_a_page_that_may_be_a_part_of_one_is_refused(context: CollectorContext) -> None:

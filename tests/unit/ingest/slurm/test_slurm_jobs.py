@@ -1,3 +1,4 @@
+import base64
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from pydantic import ValidationError
 
 from common.errors import BadInput
 from common.units import NS_PER_S as S
@@ -206,6 +208,20 @@ async def test_the_reason_of_each_failure_of_slurmrestd(status: int, body: bytes
         batch = await SlurmCollector(Config(url=url, body_bytes_max=1000)).collect(1)
     assert isinstance(batch, SampleBatch)
     assert batch.collection.down is reason
+
+
+async def test_a_password_in_the_address_is_sent_to_a_proxy_before_slurmrestd() -> None:
+    async def jobs(request: web.Request) -> web.Response:
+        return web.json_response({"jobs": []}, status=200 if request.headers["Authorization"] == expected else 401)
+
+    expected = f"Basic {base64.b64encode(b'carol:s3 cret').decode()}"
+    async with restd(jobs) as url:
+        assert await SlurmCollector(Config(url=url.replace("//", "//carol:s3%20cret@"))).collect(1) == []
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(ValidationError, match="expected http://host:port/path"):
+        Config(url="http://:6820/slurm/v0.0.41/jobs")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""Receivers over IPv6: a device that has no other address, and one socket for both families."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+
+from ingest.collectors.base import CollectorContext
+from ingest.collectors.cisco_mdt import collector as mdt
+from ingest.collectors.cisco_mdt.config import Config as MdtConfig
+from ingest.collectors.dialled import DialledReceiver
+from ingest.collectors.gnmi.links import LinkTable
+from ingest.collectors.gnmi_dialout import collector as dialout
+from ingest.collectors.gnmi_dialout.config import Config as DialoutConfig
+from ingest.collectors.otlp import collector as otlp
+from ingest.collectors.otlp.config import Config as OtlpConfig
+from ingest.ledger import Ledger
+from tests.conformance.collectors.gnmi_peer import Emitted, response
+from tests.ledgers import assert_accounted
+from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, message
+from tests.unit.ingest.otlp.requests import RULE, gauge, request
+
+KINDS = ("dialout", "mdt", "otlp")
+V6, V4 = "[::1]", "127.0.0.1"
+OTLP_RULE = RULE.model_copy(update={"device_from": ("sender",)})
+
+
+def receiver_of(kind: str, context: CollectorContext, settings: dict[str, Any]) -> DialledReceiver | otlp.OtlpReceiver:
+    match kind:
+        case "dialout":
+            return dialout.dialout_receiver(DialoutConfig(**settings), context, LinkTable())
+        case "mdt":
+            return mdt.mdt_receiver(MdtConfig(**settings), context, LinkTable())
+    return otlp.OtlpReceiver(OtlpConfig(**settings, rules=(OTLP_RULE,)), context)
+
+
+class Receiving:
+    def __init__(self, kind: str, port: int, emitted: Emitted) -> None:
+        self.kind, self.port, self.emitted = kind, port, emitted
+
+    async def push(self, host: str, messages: int = 1) -> grpc.StatusCode:
+        """Messages of one call from there; the status of a call that ended, OK for one that is open."""
+        async with grpc.aio.insecure_channel(f"{host}:{self.port}") as channel:
+            if self.kind == "otlp":
+                state = request(gauge("state", ({"interface": "swp1"}, 1), at_ns=time.time_ns()))
+                return await self._unary(channel, state.SerializeToString())
+            before = len(self.emitted.batches)
+            method = dialout.METHOD if self.kind == "dialout" else mdt.METHOD
+            calling: Any = channel.stream_stream(method)
+            call = calling(self._messages(messages))
+            refused = asyncio.ensure_future(call.code())
+            arrived = asyncio.create_task(self.emitted.until(lambda: len(self.emitted.batches) > before))
+            await asyncio.wait([refused, arrived], return_when=asyncio.FIRST_COMPLETED)
+            arrived.cancel()
+            return refused.result() if refused.done() else grpc.StatusCode.OK
+
+    async def _messages(self, count: int) -> AsyncIterator[bytes]:
+        """Of a call that stays open."""
+        for _ in range(count):
+            yield response(("in-octets", 1)).SerializeToString() if self.kind == "dialout" else of_nexus()
+        await asyncio.Event().wait()
+
+    async def _unary(self, channel: grpc.aio.Channel, data: bytes) -> grpc.StatusCode:
+        try:
+            export: Any = channel.unary_unary(otlp.METHOD)
+            await export(data)
+        except grpc.aio.AioRpcError as error:
+            return error.code()
+        return grpc.StatusCode.OK
+
+    @property
+    def devices(self) -> set[str]:
+        return {batch.table.device for batch in self.emitted.batches}
+
+
+def of_nexus() -> bytes:
+    rows = ({"name": "Eth1/1"}, {"in-octets": 1})
+    return args(message(COUNTERS, rows, at_ns=time.time_ns()))
+
+
+@asynccontextmanager
+async def receiving(kind: str, **settings: Any) -> AsyncIterator[Receiving]:
+    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
+    receiver = receiver_of(kind, CollectorContext(ledger, time.time_ns, workers), settings)
+    task = asyncio.create_task(receiver.run(emitted))
+    try:
+        await receiver.server.listening.wait()
+        yield Receiving(kind, receiver.server.port, emitted)
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        workers.shutdown()
+    assert_accounted(ledger, emitted.batches)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_device_that_has_ipv6_alone_is_known_by_its_address(kind: str) -> None:
+    async with receiving(kind, listen="[::1]:0", allow=("::1",)) as here:
+        assert await here.push(V6) is grpc.StatusCode.OK
+        assert here.devices == {"::1"}
+        keys = {key for batch in here.emitted.batches for key in batch.table.keys}
+        assert all('device="::1"' in key for key in keys)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_one_socket_serves_both_families_by_the_same_names_and_networks(kind: str) -> None:
+    """An IPv4 device comes to it as ::ffff:127.0.0.1, and is the one that the settings name."""
+    settings: dict[str, Any] = {"listen": "[::]:0", "senders": {"127.0.0.1": "leaf4", "::1": "leaf6"}}
+    async with receiving(kind, **settings, allow=("127.0.0.0/8", "::1/128")) as here:
+        for host in (V4, V6):
+            assert await here.push(host) is grpc.StatusCode.OK
+        assert here.devices == {"leaf4", "leaf6"}
+    async with receiving(kind, **settings, allow=("127.0.0.0/8",)) as here:
+        # without a message, which the client may find that it cannot send any more
+        assert await here.push(V6, messages=0) is grpc.StatusCode.PERMISSION_DENIED
+        assert await here.push(V4) is grpc.StatusCode.OK
+        assert here.devices == {"leaf4"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("written", ["0:0:0:0:0:0:0:1", "::0001"])
+async def test_a_sender_s_address_may_be_written_in_any_way(kind: str, written: str) -> None:
+    async with receiving(kind, listen="[::1]:0", allow=("::1",), senders={written: "leaf1"}) as here:
+        assert await here.push(V6) is grpc.StatusCode.OK
+        assert here.devices == {"leaf1"}
