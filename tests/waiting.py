@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-DEADLINE_S = 60.0
+# Of every wait. It ends as soon as what it waits for is there, so only what hangs comes near, busy as a machine may be.
+DEADLINE_S = 300.0
 
 
 async def until(condition: Callable[[], object]) -> None:

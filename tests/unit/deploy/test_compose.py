@@ -24,6 +24,7 @@ from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import OLD_VERSION, SHIPPED, VERSION, KafkaServer, shipped_settings
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -127,9 +128,13 @@ def test_the_healthcheck_tells_a_process_that_runs_from_one_that_does_not():
     assert kind == "CMD"
     command = [sys.executable, *arguments]
     environment = {**os.environ, "STATUS_PAGE": f"http://127.0.0.1:{port}/-/healthy"}
-    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode != 0
+    assert (
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode != 0
+    )
     StatusPages("127.0.0.1", port, lambda: "the stage starts").start()
-    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode == 0
+    assert (
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode == 0
+    )
 
 
 def test_one_container_for_each_stage():

@@ -19,6 +19,7 @@ from telemetry.codec.records import decode_record
 from telemetry.ledger import SERIES_REFUSED, StageReport, TargetAccount
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TargetList, Topology, TopologyFact
+from tests.waiting import DEADLINE_S
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
 
@@ -33,7 +34,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while not await condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 

@@ -25,8 +25,8 @@ from simulator.servers.config import ServeConfig, Unreachable
 from simulator.servers.service import SimulatorService
 from telemetry.topology import Gpu, Link, Mount, StorageTarget
 from tests.unit.simulator.servers.pages.test_pages import values
+from tests.waiting import DEADLINE_S
 
-DEADLINE_S = 60
 CLUSTER = SimulatorConfig(hosts=4, interval_s=2, jobs=JobMix(jobs=1))
 OFFSET = 60 + os.getpid() % 180  # test runs side by side keep out of each other's way
 
@@ -43,7 +43,7 @@ async def simulated(**settings: Any) -> AsyncIterator[SimulatorService]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=DEADLINE_S)) as session:
         yield session
 
 
