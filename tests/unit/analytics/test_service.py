@@ -1,7 +1,6 @@
 """The service on a real embedded bus: what it publishes, how it restarts, what it does with records it cannot read."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from telemetry.topics import Topic
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
 from tests.unit.analytics.small_cluster import CONFIG, run
 from tests.unit.traffic import publish_batches
-from tests.waiting import DEADLINE_S
+from tests.waiting import DEADLINE_S, until
 
 BATCHES = batches()
 Published = dict[str, set[bytes]]
@@ -38,13 +37,6 @@ async def running_service(folder: Path, bus: Bus) -> AsyncIterator[AnalyticsServ
         yield service
     finally:
         await service.stop()
-
-
-async def until(what: Callable[[], Awaitable[bool]]) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not await what():
-        assert time.monotonic() < end, "deadline passed"
-        await asyncio.sleep(0.02)
 
 
 async def publish_facts(bus: Bus) -> None:

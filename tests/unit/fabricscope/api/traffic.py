@@ -126,7 +126,7 @@ async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
 
 
 async def eventually(url: str, path: str, done, **arguments) -> Any:
-    """The first answer that is ``done``; TimeoutError after five minutes."""
+    """The first answer that is ``done``; TimeoutError when there is none."""
     async with asyncio.timeout(DEADLINE_S):
         while True:
             _, body = await get(url, path, **arguments)
