@@ -91,7 +91,7 @@ sbom: $(READY)
 
 # Strict: a package of which the index knows nothing was not audited, and that is no pass.
 audit: $(READY)
-	@$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes -r requirements.lock || { echo "audit: not passed. A package above has a known hole, or https://pypi.org/pypi/NAME/VERSION/json did not answer and nothing is known"; exit 1; }
+	@$(BIN)/python -m pip_audit --strict --disable-pip --require-hashes -r requirements.lock || { echo "audit: not passed. A package above has a known vulnerability, or https://pypi.org/pypi/NAME/VERSION/json did not answer and nothing is known"; exit 1; }
 
 format: $(READY)
 	$(BIN)/ruff format .

@@ -16,7 +16,6 @@ from typing import TypeVar
 import orjson
 
 from alerts.clock import Moment
-from alerts.decision.own_incident import OWN_KINDS
 from alerts.decision.table import Tracked
 from alerts.metrics import UndeliveredReason
 from alerts.notification import Action, Notification, decode_notification
@@ -33,6 +32,7 @@ from alerts.outbox_layout import (
     priority_of,
     tracked_of,
 )
+from alerts.own_kinds import OWN_KINDS
 from bus import offsets_table
 from bus.base import Offsets
 from bus.owner import epochs_table

@@ -6,7 +6,6 @@ the same recording gives the same findings and incidents, byte for byte.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -42,8 +41,8 @@ from analytics.state.registry import Registry
 from analytics.state.series_state import SeriesState
 from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
-from analytics.state.topology_index import TopologyIndex, TopologyIndexer
-from analytics.uncorrelated import Attempt, Correlator, Scored, Uncorrelated
+from analytics.state.topology_index import TopologyIndexer
+from analytics.uncorrelated import Attempt, Correlator, Scored, Uncorrelated, always
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
 from analytics.view.reported import reported_series
@@ -63,8 +62,12 @@ _EVICT_EVERY_TICKS = 64
 _DROPPED = {DropReason.OUT_OF_ORDER: rates.OUT_OF_ORDER, DropReason.NOT_FINITE: rates.NOT_FINITE}
 
 
-def _always(step: str, end_ns: int) -> AbstractContextManager[bool]:
-    return nullcontext(True)
+def _detectors_of(saved_settings: Mapping[str, Any]) -> tuple[Detector, ...]:
+    """None where another version had settings that this one does not know."""
+    try:
+        return detectors(DetectionConfig.model_validate(saved_settings["detection"]))
+    except ValidationError:
+        return ()
 
 
 class Engine:
@@ -77,7 +80,7 @@ class Engine:
     left out: the samples are dropped as ``crashed``, or what the tick found is not correlated until it is found again.
     """
 
-    attempt: Attempt = staticmethod(_always)
+    attempt: Attempt = staticmethod(always)
 
     def __init__(
         self,
@@ -111,7 +114,6 @@ class Engine:
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
         self._inference, self._indexer = Inference(), TopologyIndexer()
-        self._indexed: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
     @property
     def blocks(self) -> dict[str, Block]:
@@ -150,7 +152,7 @@ class Engine:
         models = self.multivariate.models if self._compares else ()
         everything: list[Detector | DeviceModel] = [*self.detectors.detectors, *models]
         by_metrics = {each.name for each in everything if not since.metrics.isdisjoint(each.metrics)}
-        by_settings = self._judge_differently(saved_settings) if since.settings else set()
+        by_settings = self.detectors.other_than(_detectors_of(saved_settings)) if since.settings else set()
         self.findings.adopt({each.name for each in everything}, by_metrics | by_settings)
         metric_of, rules = self.registry.columns["metric"], self.registry.rules
         names = self.registry.metrics.names
@@ -161,15 +163,6 @@ class Engine:
         if changed.any():
             self.trends.forget(since.metrics)
             self._forget(~changed[metric_of])
-
-    def _judge_differently(self, saved_settings: Mapping[str, Any]) -> set[str]:
-        """Detectors with other limits; all of them where another version had settings that this one does not know."""
-        try:
-            before = detectors(DetectionConfig.model_validate(saved_settings["detection"]))
-        except ValidationError:
-            before = ()
-        known = {each.name: each for each in before}
-        return {each.name for each in self.detectors.detectors if known.get(each.name) != each}
 
     @property
     def quality_counts(self) -> dict[str, int]:
@@ -343,24 +336,18 @@ class Engine:
         return end_ns - round(self.config.reported_follow_s * 1e9)
 
     def _data(self, end_ns: int) -> TickData:
+        topology = self.topology
         return TickData(
             end_ns,
             self.config,
             index=self.registry,
             series=ReadOnlyColumns(self.series.columns),
             targets=ReadOnlyColumns(self.targets.columns),
-            topology=self.topology,
-            topology_index=self._topology_index(),
+            topology=topology,
+            topology_index=self._indexer.index(self.registry, topology),
             changes=self.cluster.changes,
             selections=self._selections,
         )
-
-    def _topology_index(self) -> TopologyIndex:
-        version, topology, index = self._indexed
-        if version != self.registry.version or topology is not self.topology:
-            index = self._indexer.index(self.registry, self.topology)
-            self._indexed = (self.registry.version, self.topology, index)
-        return index
 
     def _derived(self, view: TickView) -> Derived:
         """What detectors share, each by a part of its own."""
@@ -391,11 +378,10 @@ class Engine:
         left = np.array([name in names for name in index.targets.names], bool)
         if not left.any():
             return []
+        gone = left[index.columns["target"]]
         objects = set(index.objects.names)
-        about = {
-            index.objects.names[n] for n in np.unique(index.columns["object"][left[index.columns["target"]]]).tolist()
-        }
-        self.events.end(index, np.flatnonzero(left[index.columns["target"]]))
+        about = {index.objects.names[number] for number in np.unique(index.columns["object"][gone]).tolist()}
+        self.events.end(index, np.flatnonzero(gone))
         kept, targets = index.forget_targets(names)
         self._keep(kept)
         self.targets.columns.keep(targets)

@@ -6,7 +6,10 @@ other files of the folder are compiled into it, so here a change of any of them 
 """
 
 import hashlib
+import os
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +19,7 @@ from numba import config, njit
 from numba.core import caching
 
 _SHARED = Path(__file__).with_name("wire")
+SHIPPED = "FABRICSCOPE_COMPILED"  # names a folder that was the ``NUMBA_CACHE_DIR`` when an image was built
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -56,8 +60,25 @@ class _ByFolder:
         return f"{self._lineno}-{self.get_source_stamp()[:16]}"
 
 
+@lru_cache
+def _copy_shipped(shipped: Path, folder: Path) -> None:
+    """Files that are there stay: numba may just have added to them what it has compiled for another CPU."""
+    for file in shipped.glob("*.nb[ic]"):
+        draft = folder / f"{file.name}.{os.getpid()}"
+        shutil.copyfile(file, draft)
+        with suppress(FileExistsError):
+            (folder / file.name).hardlink_to(draft)
+        draft.unlink()
+
+
 class Provided(_ByFolder, caching.UserProvidedCacheLocator):
-    """In ``NUMBA_CACHE_DIR``."""
+    """In ``NUMBA_CACHE_DIR``. What an image ships is copied there: numba writes beside what it reads."""
+
+    def ensure_cache_path(self) -> None:
+        super().ensure_cache_path()  # type: ignore[no-untyped-call]
+        if shipped := os.environ.get(SHIPPED):
+            folder = Path(self._cache_path)
+            _copy_shipped(Path(shipped, folder.name), folder)
 
 
 class InTree(_ByFolder, caching.InTreeCacheLocator):

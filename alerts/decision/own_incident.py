@@ -5,13 +5,11 @@ from dataclasses import replace
 
 from alerts.clock import Moment
 from alerts.config import AlertingConfig
+from alerts.own_kinds import OWN_ROOTS
 from common.units import NS_PER_S, to_ns
 from telemetry.incidents import BlastRadius, Incident, IncidentKind, IncidentState
 from telemetry.kinds import incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
-
-_ROOTS = {IncidentKind.ALERTS_OVERLOADED: "fabricscope/alerts", IncidentKind.SAMPLES_DROPPED: "fabricscope"}
-OWN_KINDS = frozenset(_ROOTS)
 
 
 class OwnIncident:
@@ -80,7 +78,7 @@ class OwnIncidents:
 
 
 def _firing(kind: IncidentKind, cluster: str, problem: str, at_ns: int) -> Incident:
-    texts, root = incident_kinds()[kind], ObjectRef(ObjectKind.TARGET, _ROOTS[kind])
+    texts, root = incident_kinds()[kind], ObjectRef(ObjectKind.TARGET, OWN_ROOTS[kind])
     return Incident(
         # a new one each time, as receivers know a repetition by the id
         id=f"{kind}-{at_ns // NS_PER_S}",

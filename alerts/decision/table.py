@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from alerts.decision.lifecycle import NotifiedState
-from alerts.decision.own_incident import OWN_KINDS
+from alerts.own_kinds import OWN_KINDS
 from telemetry.incidents import Incident
 from telemetry.objects import Count
 

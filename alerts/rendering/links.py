@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from alerts.addresses import Addresses
-from alerts.decision.own_incident import OWN_KINDS
 from alerts.notification import Notification
+from alerts.own_kinds import OWN_KINDS
 from alerts.rendering.text import LABEL_CHARS_MAX, TEXT_CHARS_MAX, clean
 from common.units import NS_PER_MS, NS_PER_S
 from telemetry.boards import BOARD_OF

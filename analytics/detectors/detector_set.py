@@ -55,6 +55,11 @@ class DetectorSet:
             self._memories[detector.name] = draft
         return verdicts
 
+    def other_than(self, before: Iterable[Detector]) -> set[str]:
+        """Names of those that are not among ``before`` with the same limits."""
+        known = {detector.name: detector for detector in before}
+        return {detector.name for detector in self.detectors if known.get(detector.name) != detector}
+
     def keep(self, sids: NDArray[np.int64]) -> None:
         """Only these series, which have been renumbered in the order given."""
         for memory in self._memories.values():

@@ -56,9 +56,20 @@ class TopologyIndexer:
     def __init__(self) -> None:
         self._version, self._entities = -1, list[Sequence[Entity]]()
         self._physical = _nothing()
+        self._newest: tuple[int, Topology | None, TopologyIndex] = (-1, None, TopologyIndex())
 
     def index(self, registry: Registry, topology: Topology) -> TopologyIndex:
-        """The current topology for the current series. Gives racks and running jobs object numbers."""
+        """The current topology for the current series, the same object as long as neither changes.
+
+        Gives racks and running jobs object numbers.
+        """
+        version, indexed, index = self._newest
+        if version != registry.version or indexed is not topology:
+            index = self._index(registry, topology)
+            self._newest = (registry.version, topology, index)
+        return index
+
+    def _index(self, registry: Registry, topology: Topology) -> TopologyIndex:
         jobs = tuple(topology.entities(Job))
         for job in jobs:
             registry.objects.intern(str(objects.job(job.job_id)))

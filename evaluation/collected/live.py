@@ -21,7 +21,7 @@ from fabricscope.running.children import StageChildren
 from fabricscope.running.supervisor import Child
 from fabricscope.settings import MetricsPorts, load_settings
 
-_START_S = 120.0  # the first start of a version compiles
+_START_S = 300.0  # the first start of a version compiles
 _LOOK_S = 0.2
 _ALERTING_WAITS = ("quiet_s", "update_quiet_s", "pages_window_s", "drops_hold_s")
 

@@ -4,12 +4,14 @@ Within a step (milliseconds) queues and DCQCN senders would go through tens of t
 their equilibria (see docs/simulator.md). Bytes are exact: what a hop sends is what the next one receives.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from common.jit import compiled
 from simulator.fabric import parameters as par
+from simulator.fabric.backpressure import backpressure, thresholds
+from simulator.fabric.counting import count_queues, sum_queues
 from simulator.fabric.drops import tail_drop
 from simulator.fabric.marking import KMIN, equilibrium_queue, marking
 from simulator.fabric.state import (
@@ -18,50 +20,17 @@ from simulator.fabric.state import (
     CNP_SENT,
     OUT_OF_SEQUENCE,
     SEQUENCE_ERRORS,
-    Flags,
     Floats,
     Flows,
     Ints,
     Queues,
 )
+from simulator.fabric.traffic import Passed, Traffic, gather, scatter
 
 PACKET, GOODPUT = par.PACKET_BYTES, par.GOODPUT
 CNP, TIMER, R_AI, BYTE_COUNTER = par.CNP_INTERVAL_S, par.TIMER_S, par.R_AI_BYTES_PER_S, par.BYTE_COUNTER
 REACTION, IDLE, BURST, GO_BACK = par.REACTION_S, par.IDLE_RESET_S, par.BURST_BYTES, par.GO_BACK_PACKETS
-NIC_XOFF, HYSTERESIS, HEADROOM = par.NIC_XOFF_BYTES, par.XON_HYSTERESIS_BYTES, par.HEADROOM_S
-BUFFER, ALPHA, QUANTA = par.BUFFER_BYTES, par.XOFF_ALPHA, par.PAUSE_QUANTA_BITS / 8
-CREDITS = par.CREDIT_BYTES
-WARM = 0.8  # part of a step's pause that the next step starts with: keeps victims behind a paused link waiting
 UNDERSHOOT = 0.5  # DCQCN drains a queue above its equilibrium with at most this part of the line
-
-
-class Traffic(NamedTuple):
-    """The active flows in one step, side by side: A flows, L levels of their paths; bytes.
-
-    active:  int64[A], rows of flows. path: [L, A] queue ids. fresh: bool[A], was idle and starts at line rate.
-    volume:  [A] what each flow sends at the current hop. before, inside: [L, A] at each hop before the step, and now.
-    out:     [L, A] sent by each hop.
-    """
-
-    active: Ints
-    path: Ints
-    fresh: Flags
-    volume: Floats
-    before: Floats
-    inside: Floats
-    out: Floats
-
-
-class Passed(NamedTuple):
-    """What became of queues in one step, [Q] bytes.
-
-    want: what each queue had to send. returned: sent back to it because its far end is full. xoff: limit there. sent.
-    """
-
-    want: Floats
-    returned: Floats
-    xoff: Floats
-    sent: Floats
 
 
 @compiled
@@ -97,62 +66,22 @@ def advance(
     passed = Passed(
         want=np.zeros(n_queues), returned=np.zeros(n_queues), xoff=np.empty(n_queues), sent=np.zeros(n_queues)
     )
-    traffic = _gather(active, flows)
+    traffic = gather(active, flows)
     queues.burst[:] = 0.0
-    _thresholds(passed.xoff, queues, credit_flow)
+    thresholds(passed.xoff, queues, credit_flow)
     _offer(step, dt, traffic, flows, queues)
     _throttle(dt, traffic, flows, queues)
     _forward(dt, traffic, passed.want, queues)
     drops = tail_drop(traffic.path, traffic.inside, traffic.out, active, flows, queues, ports, nic)
-    _backpressure(traffic, passed, queues.ingress)
-    _sum_queues(traffic, flows, queues.content, passed.sent)
+    backpressure(traffic, passed, queues.ingress)
+    sum_queues(traffic, flows, queues.content, passed.sent)
     marks = np.zeros(n_queues)
     for q in range(0 if credit_flow else ports):
         if queues.content[q] > 0.0 or queues.burst[q] > 0.0:
             marks[q] = marking(queues.content[q], queues.burst[q], queues.capacity[q])
     _deliver(dt, traffic, flows, queues, marks, drops, nic)
-    _count_queues(dt, passed, queues, marks, drops, credit_flow)
-    _scatter(traffic, flows)
-
-
-@compiled
-def _gather(active: Ints, flows: Flows) -> Traffic:
-    n, levels = active.size, flows.path.shape[1]
-    path, inside = np.empty((levels, n), dtype=np.int64), np.empty((levels, n))
-    for i in range(n):
-        f = active[i]
-        for level in range(levels):
-            path[level, i] = flows.path[f, level]
-            inside[level, i] = flows.inside[f, level]
-    fresh = np.zeros(n, dtype=np.bool_)
-    return Traffic(active, path, fresh, np.zeros(n), inside.copy(), inside, np.empty((levels, n)))
-
-
-@compiled
-def _scatter(traffic: Traffic, flows: Flows) -> None:
-    """Puts back what each flow has inside."""
-    for i in range(traffic.active.size):
-        f, waiting = traffic.active[i], 0.0
-        for level in range(traffic.inside.shape[0]):
-            flows.inside[f, level] = traffic.inside[level, i]
-            waiting += traffic.inside[level, i]
-        flows.in_flight[f] = waiting > 0.5
-
-
-@compiled
-def _thresholds(xoff: Floats, queues: Queues, credit_flow: bool) -> None:
-    """XOFF of every link: alpha times the free part of the shared buffer at its far end, or the port's own buffer."""
-    if credit_flow:
-        for q in range(xoff.size):
-            xoff[q] = NIC_XOFF if queues.switch_behind[q] < 0 else CREDITS
-        return
-    used = np.zeros(queues.switch_behind.max() + 1)
-    for q in range(xoff.size):
-        if queues.switch_behind[q] >= 0:
-            used[queues.switch_behind[q]] += queues.ingress[q]
-    for q in range(xoff.size):
-        s = queues.switch_behind[q]
-        xoff[q] = NIC_XOFF if s < 0 else ALPHA * max(0.0, BUFFER - used[s])
+    count_queues(dt, passed, queues, marks, drops, credit_flow)
+    scatter(traffic, flows)
 
 
 @compiled
@@ -266,75 +195,6 @@ def _forward(dt: float, traffic: Traffic, want: Floats, queues: Queues) -> None:
 
 
 @compiled
-def _backpressure(traffic: Traffic, passed: Passed, occupied: Floats) -> None:
-    """Returns what exceeds XOFF at each link's far end to the hop before, from the receivers to the senders.
-
-    Sets ``occupied``, [Q] bytes that came over a link and wait behind it. A link is always at the same level of the
-    paths that cross it.
-    """
-    path, before, inside, xoff = traffic.path, traffic.before, traffic.inside, passed.xoff
-    n, last = traffic.active.size, path.shape[0] - 1
-    grown = np.zeros(xoff.size)
-    after = np.full(n, last)  # the next hop of each flow; hops that its path skips are none
-    occupied[:] = 0.0
-    for level in range(last - 1, -1, -1):
-        over = False
-        for i in range(n):
-            link = path[level, i]
-            if link >= 0:
-                there = inside[after[i], i]
-                if there != 0.0:
-                    occupied[link] += there
-                    grown[link] += max(0.0, there - before[after[i], i])
-                    over = over or occupied[link] > xoff[link]
-        if over:
-            _return_excess(level, traffic, passed, after, occupied, grown)
-        for i in range(n):
-            if path[level, i] >= 0:
-                after[i] = level
-
-
-@compiled
-def _return_excess(level: int, traffic: Traffic, passed: Passed, after: Ints, occupied: Floats, grown: Floats) -> None:
-    """Returns the newest bytes behind the links at ``level``. occupied, grown: [Q] bytes there, and of this step."""
-    path, before, inside, out = traffic.path, traffic.before, traffic.inside, traffic.out
-    xoff, returned = passed.xoff, passed.returned
-    for i in range(after.size):
-        link = path[level, i]
-        if link < 0 or occupied[link] <= xoff[link] or grown[link] <= 0.0:
-            continue
-        growth = max(0.0, inside[after[i], i] - before[after[i], i])
-        back = growth * min(1.0, (occupied[link] - xoff[link]) / grown[link])
-        inside[after[i], i] -= back
-        out[level, i] -= back
-        returned[link] += back
-        if level > 0:
-            inside[level, i] += back
-    for i in range(after.size):
-        if path[level, i] >= 0:
-            occupied[path[level, i]] = 0.0
-    for i in range(after.size):
-        if path[level, i] >= 0:
-            occupied[path[level, i]] += inside[after[i], i]
-
-
-@compiled
-def _sum_queues(traffic: Traffic, flows: Flows, content: Floats, sent: Floats) -> None:
-    """Sums the bytes that wait in each queue, and that each queue sent."""
-    path, inside, out = traffic.path, traffic.inside, traffic.out
-    content[:] = 0.0
-    for i in range(traffic.active.size):
-        flows.backlog[traffic.active[i]] -= out[0, i]
-    for level in range(path.shape[0]):
-        for i in range(traffic.active.size):
-            q = path[level, i]
-            if q >= 0:
-                sent[q] += out[level, i]
-                if inside[level, i] != 0.0:
-                    content[q] += inside[level, i]
-
-
-@compiled
 def _deliver(
     dt: float, traffic: Traffic, flows: Flows, queues: Queues, marks: Floats, drops: Floats, nic: Floats
 ) -> None:
@@ -372,48 +232,3 @@ def _deliver(
             nic[CE_RECEIVED, destination] += packets * (1.0 - unmarked)
             if unmarked < 0.95:  # far above the equilibrium: the link itself is paused
                 flows.rate[f] = max(flows.floor[f], min(flows.rate[f], max(0.7 * flows.rate[f], arrived / dt)))
-
-
-@compiled
-def _count_queues(dt: float, passed: Passed, queues: Queues, marks: Floats, drops: Floats, credit_flow: bool) -> None:
-    """Counters of every queue and link, and the pauses that the next step starts with."""
-    sent, want, xoff, returned = passed.sent, passed.want, passed.xoff, passed.returned
-    for q in range(sent.size):
-        if sent[q] != 0.0:
-            queues.sent[q] += sent[q]
-            if marks[q] > 0.0:
-                queues.marked[q] += sent[q] / PACKET * marks[q]
-            if queues.loss[q] > 0.0:
-                queues.lost[q] += sent[q] / PACKET * queues.loss[q]
-            if drops[q] > 0.0:
-                queues.dropped[q] += sent[q] * drops[q]
-        if queues.content[q] + queues.burst[q] > queues.peak[q]:
-            queues.peak[q] = queues.content[q] + queues.burst[q]
-        if queues.ingress[q] > queues.ingress_peak[q]:
-            queues.ingress_peak[q] = queues.ingress[q]
-        if queues.held[q] > 0.0:
-            queues.pause_s[q] += dt
-            if not credit_flow:
-                queues.pause_cycles[q] += queues.paused[q] < 1.0  # once: no frame ends it
-                queues.pause_frames[q] += dt * queues.rated[q] / QUANTA
-            queues.paused[q] = 1.0
-            continue
-        if returned[q] <= 0.0 and queues.paused[q] <= 0.0:
-            continue
-        capacity = queues.capacity[q]
-        paused = returned[q] > 0.0 or queues.ingress[q] > xoff[q] - HYSTERESIS
-        if not paused or want[q] <= 0.0 or capacity <= 0.0:
-            queues.paused[q] = 0.0
-            continue
-        part = min(1.0, max(0.0, 1.0 - sent[q] / min(want[q], capacity * dt)))
-        queues.pause_s[q] += part * dt
-        queues.paused[q], before = WARM * part, queues.paused[q]
-        if credit_flow:
-            continue
-        drain = min(sent[q] / dt, capacity)
-        cycles = part * dt * drain / HYSTERESIS  # each pause lasts until the far end has drained that much
-        if before == 0.0:
-            cycles = max(cycles, 1.0)
-            queues.headroom_peak[q] = max(queues.headroom_peak[q], capacity * HEADROOM)
-        queues.pause_cycles[q] += cycles
-        queues.pause_frames[q] += 2.0 * cycles + part * dt * capacity / QUANTA

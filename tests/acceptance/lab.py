@@ -18,11 +18,11 @@ from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
 from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
 Engine = Literal["embedded", "kafka"]
 STAGES = ("ingest", "analytics", "alerts", "api")
 ENGINES: tuple[Engine, ...] = ("embedded", "kafka")
-START_S = 90.0
 _BUILD = Path(__file__).parents[2] / "build"
 KEEPS_UP_INTERVALS = 12  # reports are five seconds of the wall clock apart
 
@@ -148,7 +148,7 @@ class Lab:
         if self.kafka is not None:
             self.kafka.stop()
 
-    def wait_for(self, done: Callable[[], bool], what: str, within_s: float = START_S) -> None:
+    def wait_for(self, done: Callable[[], bool], what: str, within_s: float = DEADLINE_S) -> None:
         """Polls; RuntimeError with the last log lines of a program that ended, or when time is up."""
         deadline = time.monotonic() + within_s
         while not done():
@@ -226,7 +226,7 @@ def engines_named(arguments: list[str]) -> list[Engine]:
 
 
 def _json(url: str | urllib.request.Request) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
         return json.load(answer)
 
 

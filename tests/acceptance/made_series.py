@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import cramjam
 
 from tests.unit.export.prompb import WriteRequest
+from tests.waiting import DEADLINE_S
 
 STEP_S = 2.0
 BRIEF_S = 20.0
@@ -116,5 +117,5 @@ def write_series(url: str, series: Iterable[Series], now_s: float) -> None:
         one.samples.add(value=value, timestamp=round(now_s * 1000))
     body = bytes(cramjam.snappy.compress_raw(message.SerializeToString()))
     headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=30) as answer:
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=DEADLINE_S) as answer:
         answer.read()

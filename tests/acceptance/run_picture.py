@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tests.servers.chromium import launched_chromium
+from tests.servers.chromium import launched_chromium, new_page
 
 COLUMNS = 122
 _PIECES = re.compile(
@@ -52,7 +52,7 @@ def picture_of(command: str, lines: list[str]) -> str:
 
 async def _shot(svg: str, to: Path) -> None:
     async with launched_chromium() as browser:
-        page = await browser.new_page(viewport={"width": 1604, "height": 900})
+        page = await new_page(browser, viewport={"width": 1604, "height": 900})
         await page.set_content(f"<style>body{{margin:0}}svg{{width:1604px;display:block}}</style>{svg}")
         await page.locator("svg").first.screenshot(path=to, omit_background=True)
 

@@ -42,6 +42,7 @@ from tests.servers.grafana_preview import bundle_page
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 from tests.unit.dashboards.test_boards import without_macros
+from tests.waiting import DEADLINE_S
 
 INTERVAL_S, ADDRESS_OFFSET = 2, 61
 FAULTS = (
@@ -50,7 +51,6 @@ FAULTS = (
 )
 STAGES = ("ingest", "analytics", "export", "api")
 CHANGE = ["change", "add", "firmware", "device:node2", "--lasts", "20s"]
-DEADLINE_S = 150.0
 LINES_MAX = 10
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "pictures" / "boards"
@@ -201,7 +201,9 @@ def _values(prometheus: Prometheus, query: str) -> list[Any]:
     match = re.fullmatch(r"label_values\((.+), (\w+)\)", query)
     assert match, f"{query}: expected label_values(selector, label) or query_result(expression)"
     arguments = urllib.parse.urlencode({"match[]": match[1]})
-    with urllib.request.urlopen(f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=60) as answer:
+    with urllib.request.urlopen(
+        f"{prometheus.url}/api/v1/label/{match[2]}/values?{arguments}", timeout=DEADLINE_S
+    ) as answer:
         document: dict[str, Any] = json.load(answer)
     return list(document["data"])
 

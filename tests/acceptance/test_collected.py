@@ -31,8 +31,9 @@ from telemetry.codec.batch import BatchDecoder
 from telemetry.incidents import IncidentState
 from telemetry.samples import DownReason
 from telemetry.series import parse_series_key
+from tests.waiting import DEADLINE_S
 
-SPEED, FAULT_AT_S, LASTS_S, FOUND_WITHIN_S = 5.0, 120.0, 300.0, 180.0
+SPEED, FAULT_AT_S, LASTS_S = 5.0, 120.0, 300.0
 ADDRESS_OFFSET = 60 + os.getpid() % 180
 CLUSTER = SimulatorConfig.model_validate(
     {
@@ -48,8 +49,6 @@ LOSSES = Losses(bad_share=0.1, burst_s=20.0, failed_share=0.5)
 COLLECTION = preset("mixed-intervals+frames-only").model_copy(update={"losses": LOSSES})
 FAULT = {"fault": "link-down", "at_s": FAULT_AT_S, "target": "node3/mlx5_2"}
 LOST = {DownReason.HTTP_STATUS, DownReason.TIMEOUT, DownReason.RESET, DownReason.CLOSED, DownReason.SILENT}
-
-pytestmark = pytest.mark.timeout(600)
 
 
 @dataclass
@@ -87,7 +86,7 @@ async def _run(folder: Path) -> Campaign:
         await live.until(LASTS_S)
         (truth,) = (await live.control("truth"))["truth"]
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FOUND_WITHIN_S):
+            async with asyncio.timeout(DEADLINE_S):
                 while not _found(live.observed, truth):  # noqa: ASYNC110  # other processes find it
                     await asyncio.sleep(0.5)
         elapsed_s = await live.elapsed_s()

@@ -29,12 +29,12 @@ from telemetry import topics
 from telemetry.codec.batch import encode_batch
 from telemetry.codec.records import decode_record, encode_record
 from telemetry.incidents import Incident, IncidentState
+from tests.waiting import DEADLINE_S
 
 ENGINE = EngineConfig(interval_s=10)
 CLUSTER = SimulatorConfig(hosts=8, interval_s=10)
 FAULTS = (ScheduledFault(fault="slow-receiver", at_s=150, lasts_s=90, target="node3/mlx5_2"),)
 LASTS_S = 420.0
-DEADLINE_S = 90.0
 LIVE = {"findings.jsonl": topics.FINDINGS, "incidents.jsonl": topics.INCIDENTS}
 _sockets_forbidden = False
 

@@ -18,10 +18,8 @@ from typing import Any
 import pytest
 
 from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
-INCIDENT_S_MAX = 120  # generous: the promise of 60 s is about a machine that does nothing else
-STOP_S_MAX = 60
-API_S_MAX = 60
 ADDRESS_OFFSET = 41
 
 
@@ -40,7 +38,7 @@ class Demo:
 
     def panel(self) -> str:
         """The panel of the first incident; AssertionError when there is none."""
-        deadline = time.monotonic() + INCIDENT_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         while time.monotonic() < deadline and self.process.poll() is None:
             shown = "".join(self.lines)
             if "╯" in shown:
@@ -61,14 +59,14 @@ class Demo:
 
     def wait_for(self, has: Callable[[dict[str, Any]], bool]) -> None:
         """Which symptom of one fault is the strongest in its first seconds is chance, and whether its job is known."""
-        deadline = time.monotonic() + INCIDENT_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         while not any(map(has, self.incidents())):
             assert time.monotonic() < deadline, self.incidents()
             time.sleep(0.1)
 
     def incidents(self) -> list[dict[str, Any]]:
         """From the API: it reads the bus itself, so it may have an incident a moment after the terminal."""
-        deadline = time.monotonic() + API_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         while not (found := ask(f"http://127.0.0.1:{self.port}/api/v1/incidents")):
             assert time.monotonic() < deadline, "the API has no incident"
             time.sleep(0.1)
@@ -108,14 +106,14 @@ def test_from_start_to_the_first_incident_and_to_a_clean_stop(demo):
 
     assert len(demo.processes()) == 5, "the program, the simulator, ingest, analytics and api"
     demo.process.send_signal(signal.SIGINT)
-    assert demo.process.wait(STOP_S_MAX) == 0
+    assert demo.process.wait(DEADLINE_S) == 0
     assert demo.processes() == set()
 
 
 def run_in_vain(folder: Path, *options: str) -> str:
     """What it says where the person looks, when it cannot run and stops by itself."""
     command = [sys.executable, "-m", "fabricscope", "run", "--data-dir", str(folder), *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=INCIDENT_S_MAX, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     assert ended.returncode == 1
     return " ".join(ended.stderr.split())
 
@@ -135,5 +133,5 @@ def test_a_port_that_is_in_use_is_said_where_the_person_looks(tmp_path: Path) ->
 
 
 def ask(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
         return json.load(answer)

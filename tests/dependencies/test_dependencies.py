@@ -1,4 +1,4 @@
-"""What the product is installed with: known, allowed, and not older than holes that are known."""
+"""What the product is installed with: known, allowed, and not older than vulnerabilities that are known."""
 
 import json
 import subprocess

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.servers.process import HttpServer
+from tests.waiting import DEADLINE_S
 
 _NAMES = ("prometheus-alertmanager", "alertmanager")  # Debian's name, then upstream's
 _CONFIG = """\
@@ -60,14 +61,14 @@ class Alertmanager(HttpServer):
     def alerts(self, *, active: bool = True) -> list[dict[str, Any]]:
         """The alerts that it shows now, as its v2 API answers; resolved ones are not among them."""
         query = f"active={str(active).lower()}&silenced=true&inhibited=true"
-        with urllib.request.urlopen(f"{self.url}/api/v2/alerts?{query}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v2/alerts?{query}", timeout=DEADLINE_S) as answer:
             found: list[dict[str, Any]] = json.load(answer)
         return found
 
     def amtool(self, *arguments: str) -> str:
         """What the independent client prints."""
         command = ["amtool", f"--alertmanager.url={self.url}", *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=DEADLINE_S).stdout
 
 
 def _program() -> str:

@@ -9,6 +9,8 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
+from tests.waiting import DEADLINE_S
+
 _ROOT = Path(__file__).resolve().parents[2]
 _INSTALL = Path(__file__).parent / "dialling" / "install.sh"
 
@@ -16,7 +18,7 @@ _INSTALL = Path(__file__).parent / "dialling" / "install.sh"
 @pytest.fixture(scope="session")
 def dialling() -> Path:
     """The program."""
-    subprocess.run([str(_INSTALL)], check=True, timeout=280)
+    subprocess.run([str(_INSTALL)], check=True, timeout=DEADLINE_S)
     return _ROOT / "build" / "bin" / "dialling"
 
 

@@ -13,6 +13,7 @@ from google.protobuf import text_format
 
 from telemetry.gnmi import gnmi_pb2
 from tests.servers.certificates import Certificates
+from tests.waiting import DEADLINE_S
 
 _ROOT = Path(__file__).resolve().parents[2]
 _INSTALL = Path(__file__).parent / "gnmi" / "install.sh"
@@ -28,7 +29,7 @@ class FakeDevice:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self.process.wait(DEADLINE_S)
 
 
 DeviceStarter = Callable[..., FakeDevice]
@@ -37,7 +38,7 @@ DeviceStarter = Callable[..., FakeDevice]
 @pytest.fixture(scope="session")
 def openconfig_programs() -> Path:
     """The folder with fake_server and gnmi_cli."""
-    subprocess.run([str(_INSTALL)], check=True, timeout=280)
+    subprocess.run([str(_INSTALL)], check=True, timeout=DEADLINE_S)
     return _BIN
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from playwright.async_api import Browser, ConsoleMessage, Page, Route
 
+from tests.servers.chromium import new_page
+
 WIDTH_PX = 1920
 HEIGHT_PX = 1080
 _VIEWPORT_PX = 8000  # higher than any board: a table draws no rows that are out of sight
@@ -112,7 +114,7 @@ class BoardPage:
     @classmethod
     async def open(cls, browser: Browser, folder: Path) -> "BoardPage":
         """folder: from ``bundle_page``."""
-        page = await browser.new_page(viewport={"width": WIDTH_PX, "height": _VIEWPORT_PX})
+        page = await new_page(browser, viewport={"width": WIDTH_PX, "height": _VIEWPORT_PX})
         opened = cls(page, folder)
         page.on("pageerror", lambda error: opened._complaints.append(str(error)))
         page.on("console", opened._listen)

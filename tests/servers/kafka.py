@@ -19,13 +19,14 @@ from uuid import uuid4
 
 import pytest
 
+from tests.waiting import DEADLINE_S
+
 VERSION = "4.1.1"
 OLD_VERSION = "3.9.2"
 _ROOT = Path(__file__).resolve().parents[2]
 INSTALL = Path(__file__).parent / "kafka" / "install.sh"
 SHIPPED = _ROOT / "deploy" / "compose" / "kafka"
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-_START_S = 60
 _STORE_PASSWORD = "broker-store"
 _LOGIN = "org.apache.kafka.common.security"
 _SCRAM = "SCRAM-SHA-512"
@@ -179,7 +180,7 @@ class KafkaServer:
         }
 
     def _wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + _START_S
+        deadline = time.monotonic() + DEADLINE_S
         while not _answers(self.port, tls=self._tls):
             assert self._process is not None
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -213,7 +214,7 @@ def _answers(port: int, *, tls: bool) -> bool:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as plain:
             connection = context.wrap_socket(plain) if tls else plain
             request = struct.pack(">hhih", 18, 0, 1, -1)  # ApiVersions, version 0, correlation 1, no client id
             connection.sendall(struct.pack(">i", len(request)) + request)

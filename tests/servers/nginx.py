@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-_START_S = 20.0
+from tests.waiting import DEADLINE_S
+
 _FRAME = """
 daemon off; pid nginx.pid; error_log stderr; worker_processes 1;{user}
 events {{}}
@@ -43,7 +44,7 @@ def nginx(tmp_path: Path) -> Iterator[NginxStarter]:
                 process = subprocess.Popen([program, "-p", folder, "-c", config, "-e", "stderr"], stderr=output)
             stack.callback(process.wait)
             stack.callback(process.terminate)
-            deadline = time.monotonic() + _START_S
+            deadline = time.monotonic() + DEADLINE_S
             while time.monotonic() < deadline and process.poll() is None:
                 try:
                     socket.create_connection(("127.0.0.1", port)).close()

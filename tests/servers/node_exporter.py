@@ -12,8 +12,7 @@ import pytest
 
 from tests.servers.certificates import Certificates
 from tests.servers.process import free_port
-
-_START_S = 20.0
+from tests.waiting import DEADLINE_S
 
 TlsStarter = Callable[..., str]
 
@@ -59,14 +58,14 @@ def _running(*options: str) -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(60)
+            process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
 
 def _wait_until_it_listens(process: "subprocess.Popen[bytes]", port: int) -> None:
-    deadline = time.monotonic() + _START_S
+    deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline:
         assert process.poll() is None, "node_exporter ended at once"
         try:
@@ -75,4 +74,4 @@ def _wait_until_it_listens(process: "subprocess.Popen[bytes]", port: int) -> Non
             time.sleep(0.02)
         else:
             return
-    pytest.fail(f"node_exporter does not listen after {_START_S:g} s")
+    pytest.fail(f"node_exporter does not listen after {DEADLINE_S:g} s")

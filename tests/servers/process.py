@@ -10,8 +10,8 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-START_S_MAX = 60
-STOP_S_MAX = 60
+from tests.waiting import DEADLINE_S
+
 _PORTS = range(10_000, 32_000)
 
 
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 def wait_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     """Polls until ``url`` answers 200."""
-    deadline = time.monotonic() + START_S_MAX
+    deadline = time.monotonic() + DEADLINE_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
             with urllib.request.urlopen(url, timeout=10):
@@ -75,7 +75,7 @@ class HttpServer:
         """SIGTERM; idempotent."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=STOP_S_MAX)
+            self._process.wait(timeout=DEADLINE_S)
             self._process = None
 
     def kill(self) -> None:

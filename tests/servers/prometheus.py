@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.servers.process import HttpServer
+from tests.waiting import DEADLINE_S
 
 
 class Prometheus(HttpServer):
@@ -69,7 +70,7 @@ class Prometheus(HttpServer):
 
     def _data(self, what: str, arguments: dict[str, str]) -> Any:
         url = f"{self.url}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
-        with urllib.request.urlopen(url, timeout=30) as answer:
+        with urllib.request.urlopen(url, timeout=DEADLINE_S) as answer:
             return json.load(answer)["data"]
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.process import START_S_MAX, STOP_S_MAX, free_port
+from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
 COMMUNITY = "fabric-ro"
 _OBJECTS = Path(__file__).parent / "snmp" / "objects.py"
@@ -83,13 +84,13 @@ class Snmpd:
         if process is not None:
             process.terminate()
             try:
-                process.wait(STOP_S_MAX)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
     def _wait_until_it_answers(self, process: "subprocess.Popen[bytes]") -> None:
-        deadline = time.monotonic() + START_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect(("127.0.0.1", self._port))
             probe.settimeout(0.1)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.servers.process import free_port, wait_ready
+from tests.waiting import DEADLINE_S
 
 
 class VictoriaMetrics:
@@ -55,9 +56,9 @@ class VictoriaMetrics:
 
     def export(self, selector: str) -> list[dict[str, Any]]:
         """Series with all their raw samples: ``{"metric": {…}, "values": […], "timestamps": [milliseconds, …]}``."""
-        urllib.request.urlopen(f"{self.url}/internal/force_flush", timeout=30).close()
+        urllib.request.urlopen(f"{self.url}/internal/force_flush", timeout=DEADLINE_S).close()
         query = urllib.parse.urlencode({"match[]": selector})
-        with urllib.request.urlopen(f"{self.url}/api/v1/export?{query}", timeout=30) as answer:
+        with urllib.request.urlopen(f"{self.url}/api/v1/export?{query}", timeout=DEADLINE_S) as answer:
             return [json.loads(line) for line in answer.read().splitlines()]
 
 

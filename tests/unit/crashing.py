@@ -8,6 +8,7 @@ import pytest
 
 from bus.base import Bus, Record
 from telemetry import topics
+from tests.waiting import DEADLINE_S
 
 CRASHES_MAX = 6  # more than it takes to find one record among many
 
@@ -37,7 +38,7 @@ async def crashes_until(start: Callable[[], Awaitable[Stage]], goes_on: Callable
     for crashes in range(CRASHES_MAX):
         stage = await start()
         ended = asyncio.ensure_future(stage.wait())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             while not ended.done():
                 held = goes_on()
                 if held if isinstance(held, bool) else await held:

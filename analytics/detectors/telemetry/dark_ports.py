@@ -44,32 +44,23 @@ def lost_with_ports(view: TickView, missing: NDArray[np.float64]) -> Lost | None
 
     missing: float64[targets], 1 once a target has missed a collection.
     """
-    ports = view.per_physical(_unplaced)
-    values, moved_ns = view.series["value"][ports.sids], view.series["moved_ns"][ports.sids]
-    down = (values < UP) & (view.series["highest"][ports.sids] >= UP)
-    if np.count_nonzero(down) < _PORTS_MIN:
+    ports = view.per_physical(_without_cable)
+    down = _without_carrier(view, ports)
+    if down.size < _PORTS_MIN:
         return None
-    of, size, cadence_ns = view.index.device_objects, len(view.index.objects), view.target_cadence_s * 1e9
-    targets, gone = view.index.columns["target"][ports.sids], np.zeros(size, np.bool_)
-    gone[ports.bare] = True
-    slowest_ns = max(view.config.interval_ns, float(cadence_ns[gone[of]].max(initial=0.0)))
-    window_ns = round(_WINDOW_GAPS * slowest_ns)
-    down &= (view.end_ns - moved_ns <= window_ns) & view.fresh_of(ports.sids)
-    if np.count_nonzero(down) < _PORTS_MIN:
+    window_ns = _window_ns(view, ports)
+    down = _lately(view, ports, down, window_ns)
+    if down.size < _PORTS_MIN or not _all_read_since_first(view, ports, down):
         return None
-    first_ns, last_ns = int(moved_ns[down].min()), int(moved_ns[down].max())
-    round_ns = max(view.config.interval_ns, float(cadence_ns[targets[down]].max()))
-    heard_ns, missed = np.zeros(size, np.int64), np.zeros(size)
-    np.maximum.at(heard_ns, of, view.targets["seen_ns"])
-    np.maximum.at(missed, of, missing)
-    gone &= (missed >= 1.0) & (heard_ns <= last_ns) & (heard_ns >= first_ns - window_ns)
-    links = np.bincount(ports.devices[(values >= UP) & gone[ports.devices]], minlength=size)
-    gone &= links > 0
-    own, elsewhere = int(links.sum()), int(np.count_nonzero(down & ~gone[ports.devices]))
-    all_read = view.end_ns - first_ns >= round_ns
-    if not all_read or elsewhere < _PORTS_MIN or abs(own - elsewhere) > _DIFFERENT_MAX * elsewhere:
+    moved_ns = view.series["moved_ns"][ports.sids[down]]
+    first_ns, last_ns = int(moved_ns.min()), int(moved_ns.max())
+    silent = _silent(view, ports, missing, first_ns - window_ns, last_ns)
+    links = _links_up(view, ports, silent)
+    dark = silent & (links > 0)
+    elsewhere = int(np.count_nonzero(~dark[ports.devices[down]]))
+    if elsewhere < _PORTS_MIN or abs(int(links.sum()) - elsewhere) > _DIFFERENT_MAX * elsewhere:
         return None
-    return Lost(gone, np.full(size, last_ns), links)
+    return Lost(dark, np.full(dark.size, last_ns), links)
 
 
 @dataclass(frozen=True)
@@ -82,7 +73,7 @@ class _Ports:
     bare: NDArray[np.int64]
 
 
-def _unplaced(view: TickView) -> _Ports:
+def _without_cable(view: TickView) -> _Ports:
     column = view.joined([view.column(metric) for metric in UP_METRICS])
     linked = view.topology_index.has_link[column.objects]
     names, numbers = view.index.objects.names, view.index.objects
@@ -93,3 +84,49 @@ def _unplaced(view: TickView) -> _Ports:
     rows = ~linked & (devices >= 0)
     bare = np.setdiff1d(devices[rows], [number for number in cabled if number is not None])
     return _Ports(column.sids[rows], devices[rows], bare.astype(np.int64))
+
+
+def _without_carrier(view: TickView, ports: _Ports) -> NDArray[np.int64]:
+    """int64[]: positions of the ports that were up once and are not now."""
+    down = (view.series["value"][ports.sids] < UP) & (view.series["highest"][ports.sids] >= UP)
+    return np.flatnonzero(down)
+
+
+def _lately(view: TickView, ports: _Ports, down: NDArray[np.int64], window_ns: int) -> NDArray[np.int64]:
+    """int64[]: those of ``down`` that are still reported and lost their carrier within the window."""
+    sids = ports.sids[down]
+    return down[(view.end_ns - view.series["moved_ns"][sids] <= window_ns) & view.fresh_of(sids)]
+
+
+def _window_ns(view: TickView, ports: _Ports) -> int:
+    """Follows the slowest target of the devices of which no cable is recorded."""
+    bare = np.zeros(len(view.index.objects), np.bool_)
+    bare[ports.bare] = True
+    cadence_s = view.target_cadence_s[bare[view.index.device_objects]]
+    return round(_WINDOW_GAPS * max(view.config.interval_ns, float(cadence_s.max(initial=0.0)) * 1e9))
+
+
+def _all_read_since_first(view: TickView, ports: _Ports, down: NDArray[np.int64]) -> bool:
+    """Whether each target that reports one of these ports was due again since the first of them lost its carrier."""
+    sids = ports.sids[down]
+    round_s = float(view.target_cadence_s[view.index.columns["target"][sids]].max())
+    first_ns = int(view.series["moved_ns"][sids].min())
+    return view.end_ns - first_ns >= max(view.config.interval_ns, round_s * 1e9)
+
+
+def _silent(
+    view: TickView, ports: _Ports, missing: NDArray[np.float64], from_ns: int, until_ns: int
+) -> NDArray[np.bool_]:
+    """bool[objects]: devices of which no cable is recorded, that miss a collection and reported last in this span."""
+    of, size = view.index.device_objects, len(view.index.objects)
+    heard_ns, missed, bare = np.zeros(size, np.int64), np.zeros(size), np.zeros(size, np.bool_)
+    np.maximum.at(heard_ns, of, view.targets["seen_ns"])
+    np.maximum.at(missed, of, missing)
+    bare[ports.bare] = True
+    return bare & (missed >= 1.0) & (from_ns <= heard_ns) & (heard_ns <= until_ns)
+
+
+def _links_up(view: TickView, ports: _Ports, devices: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """int64[objects]: how many ports of each of these devices were up when they were last read."""
+    up = (view.series["value"][ports.sids] >= UP) & devices[ports.devices]
+    return np.bincount(ports.devices[up], minlength=devices.size)

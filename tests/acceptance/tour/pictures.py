@@ -7,7 +7,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import FloatRect, Page, ViewportSize
 
-from tests.servers.chromium import launched_chromium
+from tests.servers.chromium import launched_chromium, new_page
 
 WALL: ViewportSize = {"width": 1920, "height": 1080}
 PHONE: ViewportSize = {"width": 390, "height": 844}
@@ -38,7 +38,7 @@ def take_pictures(url: str, incidents: Mapping[int, str], folder: Path) -> None:
 
 async def _take(url: str, incidents: Mapping[int, str], folder: Path) -> None:
     async with launched_chromium() as browser:
-        wall = await browser.new_page(viewport=WALL)
+        wall = await new_page(browser, viewport=WALL)
         await _open(wall, url)
         await wall.screenshot(path=folder / OVERVIEW)
         for number, incident in incidents.items():
@@ -46,7 +46,7 @@ async def _take(url: str, incidents: Mapping[int, str], folder: Path) -> None:
             await wall.screenshot(path=folder / incident_picture(number))
             if await wall.locator("#plots canvas").count():
                 await wall.screenshot(path=folder / evidence_picture(number), clip=await _around(wall, "#plots"))
-        phone = await browser.new_page(viewport=PHONE)
+        phone = await new_page(browser, viewport=PHONE)
         await _open(phone, url)
         await phone.screenshot(path=folder / ON_A_PHONE, full_page=True)
 

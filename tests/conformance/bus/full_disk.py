@@ -11,6 +11,7 @@ from bus.config import BusConfig, EmbeddedConfig
 from bus.open import open_bus
 from common.errors import Unavailable
 from telemetry.topics import Topic
+from tests.waiting import DEADLINE_S
 
 
 async def main(path: str) -> None:
@@ -27,7 +28,7 @@ async def main(path: str) -> None:
     except Unavailable:
         assert bus.problem() is not None
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while bus.problem() is not None:  # noqa: ASYNC110  # it recovers by itself, without being asked
             await asyncio.sleep(0.02)
     await bus.publish(topic, [message])

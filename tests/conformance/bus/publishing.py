@@ -5,14 +5,14 @@ import asyncio
 from bus.base import Bus, Message
 from common.errors import Unauthorized, Unavailable
 from telemetry.topics import Topic
+from tests.waiting import DEADLINE_S
 
-_DEADLINE_S = 60
 _MESSAGE = Message(b"leaf1", b"")
 
 
 async def refusal(bus: Bus, topic: Topic) -> str:
     """Publishes until that is refused; why it is."""
-    async with asyncio.timeout(_DEADLINE_S):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             try:
                 await bus.publish(topic, [_MESSAGE])
@@ -24,7 +24,7 @@ async def refusal(bus: Bus, topic: Topic) -> str:
 
 async def published(bus: Bus, topic: Topic) -> None:
     """Returns when a message was taken."""
-    async with asyncio.timeout(_DEADLINE_S):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             try:
                 return await bus.publish(topic, [_MESSAGE])

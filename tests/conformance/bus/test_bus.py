@@ -21,7 +21,7 @@ from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 
 @pytest.fixture(params=["embedded", "kafka"])
@@ -155,7 +155,7 @@ async def test_publishing_nothing_does_nothing(bus: Bus) -> None:
 async def test_at_end_only_when_everything_has_been_polled(bus: Bus) -> None:
     topic = fresh_topic(partitions=2)
     reader = bus.consume([topic], {})
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while not await reader.at_end():
             await reader.poll(wait_s=0.1)
     await bus.publish(topic, numbered(20))
@@ -173,7 +173,7 @@ async def test_what_waits_is_known_by_partition(bus: Bus) -> None:
     await read(reader, 5, records_max=5)
     assert full in await reader.behind()
     await read(reader, 15)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while {full, empty} & await reader.behind():
             await reader.poll(wait_s=0.1)
 
@@ -184,7 +184,7 @@ async def test_how_many_records_wait_is_known(bus: Bus) -> None:
     assert await reader.lag() == 0
     await bus.publish(topic, numbered(20))
     await read(reader, 1, records_max=1)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while await reader.lag() != 19:  # noqa: ASYNC110  # Kafka reports the end with the first records
             await asyncio.sleep(0.05)
     await read(reader, 19)
@@ -229,7 +229,7 @@ async def test_a_corrupt_record_goes_to_the_dead_letters_and_the_rest_passes(bus
 async def test_what_retention_has_taken_is_reported_once_as_a_gap(bus: Bus) -> None:
     topic = fresh_topic(retention_s=1)
     await bus.publish(topic, numbered(10))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while (await bus.offsets_since([topic], 0))[topic.name, 0] < 10:
             with suppress(Gap):  # retention may take the records while they are read
                 await bus.consume([topic], {}).poll(wait_s=0.1)
@@ -255,7 +255,7 @@ async def test_a_compacted_topic_folds_to_the_newest_value_of_each_key(bus: Bus)
         await bus.publish(topic, [Message(f"k{i % 3}".encode(), str(i).encode())])
     await bus.publish(topic, [Message(b"k0", None)])
     reader, state = bus.consume([topic], {}), dict[bytes, bytes | None]()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while not await reader.at_end() or not state:
             state |= {record.key: record.value for record in await reader.poll(wait_s=0.1)}
     assert state == {b"k0": None, b"k1": b"19", b"k2": b"17"}

@@ -13,7 +13,7 @@ from bus.config import BusConfig, EmbeddedConfig
 from common.errors import Unavailable
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic, gap_of, numbered, numbers, read, read_until, running
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -74,7 +74,7 @@ async def test_several_processes_write_and_read_one_file(tmp_path: Path) -> None
 def test_a_full_disk_is_reported_and_got_over(tmp_path: Path) -> None:
     path = tmp_path / "bus.sqlite"
     command = [sys.executable, "-m", "tests.conformance.bus.full_disk", str(path)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=_ROOT, timeout=60, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=_ROOT, timeout=DEADLINE_S, check=True)
     acknowledged = int(done.stdout)
     assert acknowledged > 2
 

@@ -12,7 +12,7 @@ from telemetry.topics import Topic
 from tests.conformance.bus.administration import administration
 from tests.conformance.bus.reading import fresh_topic, numbered, numbers, read_until, running
 from tests.servers.kafka import KafkaServer
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 
 def at(brokers: list[KafkaServer]) -> BusConfig:
@@ -28,7 +28,7 @@ async def partitions_of(brokers: list[KafkaServer], topic: Topic) -> list[dict[s
 
 async def in_sync(brokers: list[KafkaServer], topic: Topic) -> None:
     """Returns when every broker has all of it again, of which there is no event."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while any(len(one["isr"]) < len(brokers) for one in await partitions_of(brokers, topic)):  # noqa: ASYNC110
             await asyncio.sleep(0.2)
 

@@ -19,6 +19,7 @@ from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic, gap_of, numbered, running
 from tests.record_batches import HEADER_BYTES, batch_of, compressed, send, with_sums
 from tests.servers.kafka import KafkaServer
+from tests.waiting import DEADLINE_S
 
 Place = tuple[int, int]
 
@@ -33,7 +34,7 @@ async def all_of(reader: Consumer, following: int) -> tuple[list[int], list[Plac
     """Offsets of the records of partition 0 before ``following``, and the gaps between them, in their order."""
     offsets: list[int] = []
     gaps: list[Place] = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while max([-1, *offsets, *(last for _, last in gaps)]) + 1 < following:
             try:
                 offsets += [record.offset for record in await reader.poll(wait_s=0.2)]

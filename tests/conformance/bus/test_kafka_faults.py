@@ -20,6 +20,7 @@ from bus.open import open_bus
 from common.errors import ConfigError, Unavailable
 from tests.conformance.bus.administration import administration
 from tests.conformance.bus.reading import (
+    STOP_S,
     fresh_topic,
     numbered,
     numbers,
@@ -30,7 +31,7 @@ from tests.conformance.bus.reading import (
     until_at_end,
 )
 from tests.servers.kafka import KafkaServer
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 
 def at(broker: KafkaServer, **settings: Any) -> BusConfig:
@@ -69,7 +70,7 @@ async def test_a_broker_that_appears_late_gets_what_was_published_before(absent:
         assert absent.address in (bus.problem() or "")
         await until(lambda: all(_connect_retries(client) for client in ("producer", "consumer")))
         await asyncio.to_thread(absent.start)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             await publishing
         assert numbers(await read(reader, 10)) == list(range(10))
         await until(lambda: bus.problem() is None)
@@ -134,18 +135,18 @@ async def test_nothing_waits_for_a_frozen_broker(own_kafka: KafkaServer) -> None
     await bus.start()
     reader, idle = bus.consume([topic], {}), bus.consume([topic], {})
     await _publish_patiently(bus, topic)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while not await reader.at_end():  # once or twice: an attempt that was given up may have succeeded
             await reader.poll(wait_s=0.1)
     own_kafka.freeze()
     with pytest.raises(Unavailable):
         await bus.publish(topic, numbered(1))
     late = asyncio.create_task(bus.publish(topic, numbered(1)))
-    async with asyncio.timeout(0.1 + 1 + 0.5):  # the contract's second, and some for a busy machine
+    async with asyncio.timeout(STOP_S):  # the contract's second and a tenth, on a busy machine
         assert await reader.poll(wait_s=0.1) == []
     assert not await reader.at_end()
     await idle.poll(wait_s=0.1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(STOP_S):
         await bus.stop()
     with pytest.raises(Unavailable):
         await late
@@ -169,7 +170,7 @@ async def test_a_thawed_broker_is_used_again(own_kafka: KafkaServer) -> None:
 
 
 async def _publish_patiently(bus: Bus, topic: Any) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             try:
                 return await bus.publish(topic, [Message(b"k", b"7")])

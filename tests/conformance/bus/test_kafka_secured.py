@@ -98,7 +98,7 @@ async def test_a_password_that_is_fixed_is_read_again(broker: KafkaServer, tmp_p
             await bus.publish(topic, numbered(1))
         file.write_text(PASSWORD)
         await until(lambda: bus.problem() is None)
-        await bus.publish(topic, numbered(1))
+        await published(bus, topic)
 
 
 async def test_a_password_that_is_changed_on_the_broker_is_a_refusal_until_ours_is_changed_too(
@@ -108,7 +108,7 @@ async def test_a_password_that_is_changed_on_the_broker_is_a_refusal_until_ours_
     file.write_text(PASSWORD)
     topic, before = fresh_topic(), settings.read_text()
     async with running(signed_in(broker, password=None, password_file=file, attempt_deadline_s=1)) as bus:
-        await bus.publish(topic, numbered(1))
+        await published(bus, topic)
         settings.write_text(before.replace(PASSWORD, OTHER))
         try:
             await asyncio.to_thread(broker.restart)

@@ -13,6 +13,7 @@ from bus.owner.role import Role
 from common.errors import Superseded
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import everything, fresh_topic
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ async def publishing(bus: Bus) -> AsyncIterator[list[OwnedPublishing]]:
 
 async def until_refused(publishing: OwnedPublishing, topic: Topic) -> None:
     """What comes meanwhile is stale: a process that did not stand still learns of a newer one as of any record."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             await publishing.publish(topic, [Message(b"a", b"stale")])
 

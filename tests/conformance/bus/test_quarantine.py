@@ -15,6 +15,7 @@ from bus.config import BusConfig
 from bus.quarantine.notes import CRASHES_MAX, KILLS_MAX
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic, numbered, read, running
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,7 +37,7 @@ class Stage:
         seen.write_text("")
         settings.write_text(json.dumps(self.settings))
         command = (sys.executable, "-m", "tests.conformance.bus.quarantined_reader", str(settings))
-        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
         offsets = [int(line.split()[1]) for line in seen.read_text().splitlines()]
         return answer.returncode, offsets, next(reversed(answer.stdout.splitlines()), "")
 

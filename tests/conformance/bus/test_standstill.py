@@ -9,6 +9,7 @@ from bus.base import Bus
 from bus.config import BusConfig
 from telemetry.topics import Topic
 from tests.conformance.bus.reading import fresh_topic
+from tests.waiting import DEADLINE_S
 
 STILL_S = 1.2
 PARTITIONS = 4
@@ -25,7 +26,7 @@ async def test_what_came_meanwhile_is_known_to_wait_in_every_partition(bus: Bus,
     reader = bus.consume([topic], {})
     everywhere = {(topic.name, partition) for partition in range(PARTITIONS)}
     for round_ in range(2):  # a second standstill is as good as the first
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             while await reader.behind():
                 await reader.poll(wait_s=0.1)
         publish_while_we_stand_still(config, topic)
@@ -38,7 +39,7 @@ async def test_what_was_known_to_wait_is_read_to_its_end(bus: Bus, config: BusCo
     topic = fresh_topic(partitions=PARTITIONS)
     reader, read = bus.consume([topic], {}), 0
     publish_while_we_stand_still(config, topic)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while await reader.behind():
             read += len(await reader.poll(wait_s=0.1))
     assert read == PARTITIONS

@@ -20,6 +20,7 @@ from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TopologyFact
 from tests.servers.certificates import Certificates
+from tests.waiting import DEADLINE_S
 
 COUNTERS = "/interfaces/interface[name=Ethernet1]/state/counters"
 Requests = AsyncIterator[gnmi_pb2.SubscribeRequest]
@@ -53,8 +54,8 @@ class Emitted:
                 found.setdefault(batch.table.keys[row], []).append(value)
         return found
 
-    async def until(self, condition: Callable[[], object], timeout_s: float = 60.0) -> None:
-        async with asyncio.timeout(timeout_s):
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(DEADLINE_S):
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()
@@ -81,7 +82,7 @@ def job(address: str, **changes: Any) -> Config:
         "targets": (TargetConfig(address=address, device="leaf1"),),
         "subscriptions": (SubscriptionConfig(paths=paths),),
         "tls": GnmiTlsConfig(insecure=True),
-        "connect_timeout_s": 2.0,
+        "connect_timeout_s": 60.0,
         "backoff_max_s": 0.2,
     }
     return Config(**{**settings, **changes})

@@ -38,7 +38,7 @@ class Server:
 
 def make(address: str, ledger: Ledger, **settings: object) -> ExpositionCollector:
     job = ScrapeConfig.model_validate(
-        {"job_name": "gpu", "source": "dcgm", "scrape_interval": "10s", "scrape_timeout": "500ms", **settings}
+        {"job_name": "gpu", "source": "dcgm", "scrape_interval": "10s", "scrape_timeout": "10s", **settings}
     )
     (target,) = resolve(job, [TargetGroup(targets=(address,), labels={"device": "node1"})])
     return ExpositionCollector(job, target, CollectorContext(ledger, lambda: 7, ThreadPoolExecutor(1)))

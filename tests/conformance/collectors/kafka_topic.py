@@ -21,6 +21,7 @@ from ingest.ledger import Ledger
 from tests.conformance.collectors.gnmi_peer import Emitted
 from tests.ledgers import assert_accounted
 from tests.servers.kafka import KafkaServer
+from tests.waiting import DEADLINE_S
 
 OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
 _METRIC = "fabricscope_ingest_kafka_topics_"
@@ -77,7 +78,7 @@ class Topic:
         """Of the first partition."""
         consumer = AIOKafkaConsumer(bootstrap_servers=self.broker.address, group_id=self.name)
         await consumer.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             while await consumer.committed(TopicPartition(self.name, 0)) != offset:  # noqa: ASYNC110  # the broker's
                 await asyncio.sleep(0.02)
         await consumer.stop()

@@ -33,7 +33,6 @@ async def ufm(server: Server, ledger: Ledger) -> AsyncIterator[ExpositionCollect
         source="ufm",
         format="csv",
         metrics_path="/csv/cset/converted_enterprise",
-        scrape_timeout="5s",
         backoff_intervals_max=1,
         body_bytes_max=2 * 2**20,
     )

@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from ingest.collectors.gnmi.collector import GnmiCollector
 from ingest.collectors.gnmi.config import LimitsConfig, Mode, PathConfig, SubscriptionConfig
@@ -86,10 +87,12 @@ async def test_a_device_that_never_syncs_is_used_anyway() -> None:
         async for message in steady_forever():
             yield message
 
-    config_changes = {"sync_timeout_s": 0.3}
-    async with serving(unsynced) as address, collecting(job(address, **config_changes)) as (emitted, _):
-        await emitted.until(lambda: sum(len(batch) for batch in emitted.batches) > 6)
-        assert emitted.downs == []
+    with capture_logs() as logged:
+        async with serving(unsynced) as address, collecting(job(address, sync_timeout_s=2.0)) as (emitted, _):
+            await emitted.until(lambda: "target never sent sync_response" in [line["event"] for line in logged])
+            known = sum(map(len, emitted.batches))
+            await emitted.until(lambda: sum(map(len, emitted.batches)) > known + 3)
+            assert emitted.downs == []
 
 
 async def test_a_device_that_neither_syncs_nor_sends_is_down() -> None:

@@ -21,6 +21,7 @@ from telemetry.samples import DownReason, SampleBatch
 from tests.ledgers import assert_accounted
 from tests.samples import SAMPLES
 from tests.unit.analytics.small_cluster import INTERVAL_S, SECOND, START_NS, batch, run, table
+from tests.waiting import DEADLINE_S
 
 UUID = "GPU-509665ad-b600-ac93-3616-d754b23d636d"
 BURST = (SAMPLES / "gpu_events" / "dmesg_xid_119.log").read_text()
@@ -192,7 +193,7 @@ async def test_it_reads_until_it_is_cancelled(context: CollectorContext, file: P
     running = asyncio.create_task(log.run(emitted.put_nowait))
     await emitted.get()
     append(file, XID)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             one = await emitted.get()
             assert isinstance(one, SampleBatch)

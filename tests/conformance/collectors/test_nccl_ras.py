@@ -152,7 +152,7 @@ async def nothing(_: asyncio.StreamWriter) -> None:
     ("status", "settings", "reason"),
     [
         (endless, {"limits": {"body_bytes_max": 100_000}}, DownReason.TOO_LARGE),
-        (silence, {"timeout_s": 0.5}, DownReason.TIMEOUT),
+        (silence, {"timeout_s": 2.0}, DownReason.TIMEOUT),
         (cut_off, {}, DownReason.BAD_FORMAT),
         (nothing, {}, DownReason.CLOSED),
         (lambda writer: say(JSON, writer), {"limits": {"ranks_max": 1}}, DownReason.TOO_LARGE),

@@ -17,6 +17,7 @@ from ingest.ledger import Ledger
 from telemetry.samples import DownReason, SampleBatch
 from tests.h100 import FOLDER
 from tests.ledgers import assert_accounted
+from tests.waiting import DEADLINE_S
 
 PAGE = FOLDER / "nvidia-smi-train.xml"
 POWER = 'gpu_power_watts{device="node1",gpu="GPU-00000000-0000-4000-8000-000000000001"}'
@@ -95,7 +96,7 @@ async def said(descriptor: int) -> bytes:
     """What comes next; b"" at the end."""
     ready = asyncio.Event()
     asyncio.get_running_loop().add_reader(descriptor, ready.set)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         await ready.wait()
     asyncio.get_running_loop().remove_reader(descriptor)
     return os.read(descriptor, 100)

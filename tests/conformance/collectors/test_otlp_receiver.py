@@ -4,11 +4,10 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -23,98 +22,23 @@ from opentelemetry.sdk.resources import Resource
 
 from bus.config import BusConfig, EmbeddedConfig
 from bus.open import open_bus
-from common.errors import ConfigError
-from ingest.collectors.base import CollectorContext
-from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
-from ingest.collectors.otlp.config import Config
 from ingest.collectors.otlp.decode.decoder import Decoder
 from ingest.config import IngestConfig
-from ingest.ledger import DropReason, Ledger
+from ingest.ledger import DropReason
 from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from telemetry.samples import DownReason, SampleBatch
-from tests.conformance.collectors.gnmi_peer import Emitted
-from tests.ledgers import assert_accounted
-from tests.servers.certificates import Certificates
-from tests.unit.ingest.otlp.requests import RULE, gauge, request, response_of
-
-UP = 'fabric_port_up{device="leaf1",port="swp1"}'
-OCTETS = 'fabric_port_receive_bytes_total{device="leaf1",port="swp1"}'
-PORT = {"interface": "swp1"}
-
-
-def export_on(channel: grpc.aio.Channel) -> Any:
-    """The method for serialised messages."""
-    return channel.unary_unary(METHOD)
-
-
-class Held(asyncio.Lock):
-    """A lock that is held. asked: has a place for each that waits for it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked = asyncio.Semaphore(0)
-
-    async def acquire(self) -> Literal[True]:
-        self.asked.release()
-        return await super().acquire()
-
-
-class Receiving:
-    """A receiver that runs: what it emits, its ledger, and its address."""
-
-    def __init__(self, receiver: OtlpReceiver, emitted: Emitted, ledger: Ledger) -> None:
-        self.receiver, self.emitted, self.ledger = receiver, emitted, ledger
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.receiver.server.port}"
-
-    @property
-    def values(self) -> dict[str, list[float]]:
-        return self.emitted.values()
-
-    async def hold(self) -> Held:
-        """Requests that come from now on wait to be decoded."""
-        held = self.receiver._decoding = Held()
-        await held.acquire()
-        await held.asked.acquire()
-        return held
-
-    async def export(self, data: bytes, **options: Any) -> bytes:
-        async with grpc.aio.insecure_channel(self.address, **options) as channel:
-            return await self.call(channel, data)
-
-    async def call(self, channel: grpc.aio.Channel, data: bytes) -> bytes:
-        return bytes(await export_on(channel)(data))
-
-
-@asynccontextmanager
-async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
-    """Each sample that a receiver has seen is delivered or dropped with a reason, whatever its clients did."""
-    config = Config(**{"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "rules": (RULE,), **settings})
-    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-    receiver = OtlpReceiver(config, CollectorContext(ledger, time.time_ns, workers))
-    task = asyncio.create_task(receiver.run(emitted))
-    try:
-        await receiver.server.listening.wait()
-        yield Receiving(receiver, emitted, ledger)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        workers.shutdown()
-    nobodys = ledger.drops[DropReason.BAD_FORMAT] + ledger.drops[DropReason.NEW_SERIES]
-    assert_accounted(ledger, emitted.batches, nobodys=nobodys)
-
-
-def now(*metrics: Any, **resource: Any) -> bytes:
-    return request(*metrics, **resource).SerializeToString()
-
-
-def state(value: int = 1, port: str = "swp1", at_ns: int | None = None) -> Any:
-    return gauge("state", ({"interface": port}, value), at_ns=at_ns or time.time_ns())
-
+from tests.conformance.collectors.otlp_receiving import (
+    OCTETS,
+    PORT,
+    UP,
+    export_on,
+    now,
+    receiving,
+    state,
+)
+from tests.unit.ingest.otlp.requests import RULE, gauge, response_of
 
 # ---- OpenTelemetry's own exporter
 
@@ -187,63 +111,6 @@ async def test_an_exporter_whose_receiver_comes_later_loses_nothing() -> None:
 
 
 # ---- who may push
-
-
-def channel_with(certificates: Certificates, address: str, client: str | None) -> grpc.aio.Channel:
-    authority = certificates.authority.read_bytes()
-    own = (certificates.key(client).read_bytes(), certificates.certificate(client).read_bytes()) if client else ()
-    credentials = grpc.ssl_channel_credentials(authority, *own)
-    return grpc.aio.secure_channel(address, credentials, [("grpc.ssl_target_name_override", "switch.example")])
-
-
-def tls(certificates: Certificates, **more: Any) -> dict[str, Any]:
-    return {"cert_file": certificates.certificate("server"), "key_file": certificates.key("server"), **more}
-
-
-async def test_a_device_is_known_by_its_certificate(certificates: Certificates) -> None:
-    rule = RULE.model_copy(update={"device_from": ("sender",)})
-    settings = {"tls": tls(certificates, client_ca_file=certificates.authority), "allow": (), "rules": (rule,)}
-    async with receiving(**settings) as here:
-        async with channel_with(certificates, here.address, "client") as channel:
-            await here.call(channel, now(state(), device="leaf9"))
-        assert here.values == {'fabric_port_up{device="client",port="swp1"}': [1.0]}
-        for refused in (None, "expired"):
-            async with channel_with(certificates, here.address, refused) as channel:
-                with pytest.raises(grpc.aio.AioRpcError) as failure:
-                    await here.call(channel, now(state()))
-                assert failure.value.code() is grpc.StatusCode.UNAVAILABLE
-        assert here.ledger.samples_in == 1
-
-
-async def test_the_name_of_a_sender_may_be_configured(certificates: Certificates) -> None:
-    rule = RULE.model_copy(update={"device_from": ("sender",)})
-    settings = {"tls": tls(certificates, client_ca_file=certificates.authority), "rules": (rule,)}
-    async with receiving(**settings, senders={"client": "leaf1"}) as here:
-        async with channel_with(certificates, here.address, "client") as channel:
-            await here.call(channel, now(state()))
-        assert here.values == {UP: [1.0]}
-    async with receiving(rules=(rule,), senders={"127.0.0.1": "leaf1"}) as here:
-        await here.export(now(state()))
-        assert here.values == {UP: [1.0]}
-
-
-async def test_an_address_that_is_not_allowed_is_refused() -> None:
-    async with receiving(allow=("10.0.0.0/8",)) as here:
-        with pytest.raises(grpc.aio.AioRpcError) as failure:
-            await here.export(now(state()))
-        assert failure.value.code() is grpc.StatusCode.PERMISSION_DENIED
-        assert here.ledger.samples_in == 0
-
-
-async def test_an_address_in_use_and_an_absent_certificate_are_errors() -> None:
-    async with receiving() as here:
-        config = Config(listen=here.address, allow=("127.0.0.1",), rules=(RULE,))
-        with ThreadPoolExecutor(1) as workers, pytest.raises(ConfigError, match="otlp: listen 127"):
-            await OtlpReceiver(config, CollectorContext(Ledger(0), time.time_ns, workers)).run(here.emitted)
-    absent = {"cert_file": "absent.pem", "key_file": "absent.key"}
-    config = Config.model_validate({"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [RULE], "tls": absent})
-    with ThreadPoolExecutor(1) as workers, pytest.raises(ConfigError, match=r"absent\.pem: No such file"):
-        await OtlpReceiver(config, CollectorContext(Ledger(0), time.time_ns, workers)).run(Emitted())
 
 
 # ---- limits and failures

@@ -25,6 +25,7 @@ from tests.hostile_texts import HOSTILE_TEXTS
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.webhook import HANG, RESET, Answer, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
+from tests.waiting import DEADLINE_S
 
 NOW = time.time_ns()
 CONFIGS: dict[str, Callable[..., ReceiverConfig]] = {
@@ -294,8 +295,8 @@ async def test_a_webhook_that_says_nothing_else_has_accepted(webhook_server, bod
     await receiver.stop()
 
 
-def _until(condition: Callable[[], bool], deadline_s: float = 20) -> None:
-    deadline = time.monotonic() + deadline_s
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
     while not condition():
         assert time.monotonic() < deadline, "not in time"
         time.sleep(0.02)

@@ -13,8 +13,8 @@ from simulator.config import JobMix, SimulatorConfig
 from simulator.servers.config import ServeConfig
 from simulator.servers.service import SimulatorService
 from tests.servers.prometheus import Prometheus
+from tests.waiting import DEADLINE_S
 
-DEADLINE_S = 60
 HOSTS = 2
 
 

@@ -27,10 +27,10 @@ from tests.samples import SAMPLES
 from tests.unit.simulator.servers.gnmi.streams import StreamEnded, json_of, subscribed, subscribing
 from tests.unit.simulator.servers.gnmi.switches import Switches, serving_switches
 from tests.unit.simulator.servers.readings import filled_readings, later
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).resolve().parents[3]
 GNMI_CLI = ROOT / "build" / "bin" / "gnmi_cli"
-DEADLINE_S = 20
 
 
 @pytest.fixture

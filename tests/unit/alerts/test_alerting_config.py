@@ -12,8 +12,10 @@ from alerts.config import AlertingConfig
 from alerts.decision.budget import BudgetRules
 from alerts.decision.lifecycle import Policy
 from alerts.decision.rules import rules_of
+from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.registry import ReceiverConfig
 from alerts.receivers.webhook.config import WebhookConfig
+from alerts.route import Route
 
 S = 1_000_000_000
 ROOT = Path(__file__).parents[3]
@@ -104,3 +106,23 @@ def test_every_receiver_is_in_the_registry_and_in_the_document():
     assert kinds == {path.parent.name for path in ROOT.glob("alerts/receivers/*/config.py")}
     document = (ROOT / "docs" / "alerts.md").read_text()
     assert {kind for kind in kinds if f"(../alerts/receivers/{kind}/README.md)" not in document} == set()
+
+
+def test_settings_that_cannot_work_are_refused():
+    am = AlertmanagerConfig(name="am", url="http://a")
+    with pytest.raises(ValidationError, match="same name"):
+        AlertingConfig(receivers=(am, am))
+    with pytest.raises(ValidationError, match="no receiver is called oncall; there are: am"):
+        AlertingConfig(receivers=(am,), routes=(Route(receivers=("oncall",)),))
+    with pytest.raises(ValidationError, match="no receiver is called spare"):
+        AlertingConfig(receivers=(am,), fallback="spare")
+    with pytest.raises(ValidationError, match="either url or url_file"):
+        WebhookConfig()
+    both = AlertingConfig(receivers=(am, WebhookConfig(name="b", url="http://b")), fallback="b")
+    assert rules_of(both).default_receivers == ("am",)
+
+
+def test_settings_read_from_yaml_shapes():
+    raw = {"receivers": [{"type": "webhook", "url_file": "/run/secrets/hook"}], "folder": "x"}
+    config = AlertingConfig.model_validate(raw)
+    assert config.receivers[0] == WebhookConfig(url_file=Path("/run/secrets/hook"))

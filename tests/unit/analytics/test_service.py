@@ -1,7 +1,6 @@
 """The service on a real embedded bus: what it publishes, how it restarts, what it does with records it cannot read."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from telemetry.topics import Topic
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches, new_engine
 from tests.unit.analytics.small_cluster import CONFIG, run
 from tests.unit.traffic import publish_batches
+from tests.waiting import DEADLINE_S, until
 
 BATCHES = batches()
 Published = dict[str, set[bytes]]
@@ -37,13 +37,6 @@ async def running_service(folder: Path, bus: Bus) -> AsyncIterator[AnalyticsServ
         yield service
     finally:
         await service.stop()
-
-
-async def until(what: Callable[[], Awaitable[bool]], deadline_s: float = 60.0) -> None:
-    end = time.monotonic() + deadline_s
-    while not await what():
-        assert time.monotonic() < end, "deadline passed"
-        await asyncio.sleep(0.02)
 
 
 async def publish_facts(bus: Bus) -> None:
@@ -194,7 +187,7 @@ async def test_a_newer_owner_ends_the_one_before_and_says_so(bus: Bus, tmp_path:
         await until(all_seen(bus, sum(map(len, BATCHES[:20]))))
         async with running_service(tmp_path / "new", bus) as new:
             with pytest.raises(Superseded, match=r"analytics: replaced by process \d+ on "):
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(DEADLINE_S):
                     await old.wait()
             assert "replaced by process" in str(old.problem())
             await publish_batches(bus, *BATCHES[20:])

@@ -15,8 +15,9 @@ from telemetry.samples import SampleBatch
 from telemetry.series import SeriesTable
 from tests.servers.kafka import KafkaServer
 from tests.unit.analytics.small_cluster import SECOND, batch, port_key, table
-from tests.unit.analytics.test_service import newest_report, running_service, until
+from tests.unit.analytics.test_service import newest_report, running_service
 from tests.unit.traffic import publish_batches
+from tests.waiting import until
 
 LEAF, FAR = (table(name, [port_key("fabric_port_up", device=name)]) for name in ("leaf1", "far"))
 HOUR_NS = 3600 * SECOND

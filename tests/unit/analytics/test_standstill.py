@@ -25,9 +25,10 @@ from telemetry.ledger import StageReport
 from telemetry.topics import Topic
 from tests.unit.analytics.busy_cluster import CHANGES, FACTS, batches
 from tests.unit.analytics.small_cluster import CONFIG
-from tests.unit.analytics.test_service import expected, until
+from tests.unit.analytics.test_service import expected
 from tests.unit.stage_process import ENGINES, StageProcess, bus_config
 from tests.unit.traffic import publish_batches
+from tests.waiting import until
 
 BATCHES = batches()
 SAMPLES = sum(map(len, BATCHES))
@@ -126,7 +127,7 @@ async def test_a_process_that_was_stopped_finds_the_same(bus: Bus, first: Proces
     await publish_facts(bus)
     first.spawn()
     await publish_part(bus, 0, STOPS + 1)
-    await until(partial(has_seen, bus, "first", 1), 240)
+    await until(partial(has_seen, bus, "first", 1))
     for part in range(1, STOPS + 1):
         await stop_and_publish(first, bus, part, STOPS + 1)
         await asyncio.sleep(STILL_S)  # how long it is stopped is the case, not a wait for something
@@ -143,10 +144,10 @@ async def test_a_process_that_was_replaced_while_it_was_stopped_publishes_nothin
     await publish_facts(bus)
     first.spawn()
     await publish_part(bus, 0, 2)
-    await until(partial(has_seen, bus, "first", 1), 240)
+    await until(partial(has_seen, bus, "first", 1))
     await stop_and_publish(first, bus, 1, 2)
     second.spawn()
-    await until(partial(has_seen, bus, "second", SAMPLES), 240)
+    await until(partial(has_seen, bus, "second", SAMPLES))
     before = {topic: len(await admitted(bus, topic)) for topic in (topics.FINDINGS, topics.INCIDENTS)}
     first.send(signal.SIGCONT)
     assert first.process is not None
@@ -160,7 +161,7 @@ async def test_a_restart_goes_on_at_once_here_and_elsewhere(bus: Bus, first: Pro
     await publish_facts(bus)
     first.spawn()
     await publish_part(bus, 0, 2)
-    await until(partial(has_seen, bus, "first", 1), 240)
+    await until(partial(has_seen, bus, "first", 1))
     first.kill()
     first.spawn()
     await publish_part(bus, 1, 2)

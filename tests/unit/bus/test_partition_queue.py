@@ -16,6 +16,7 @@ from bus.kafka.producer_connection import BATCH_BYTES, ProducerConnection
 from bus.partitions import partition_of
 from common.errors import Unavailable
 from telemetry.topics import Topic
+from tests.waiting import DEADLINE_S
 
 TOPIC = Topic("t", partitions=2)
 THIRD = BATCH_BYTES // 3 - 100  # less what the batch adds to a record
@@ -115,4 +116,4 @@ async def test_messages_go_to_the_queue_of_their_key() -> None:
         assert waiting.messages == [m for m in messages if partition_of(m.key, 2) == partition] != []
     await producer.stop(flush_s=0)
     with pytest.raises(Unavailable, match="stopped"):
-        await asyncio.wait_for(publish.done, 60)
+        await asyncio.wait_for(publish.done, DEADLINE_S)

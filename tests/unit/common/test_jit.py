@@ -75,3 +75,25 @@ def test_a_user_who_may_write_nowhere_compiles_in_each_process(tmp_path: Path) -
     (tmp_path / "__pycache__").write_text("")
     blocked = {"HOME": str(tmp_path / "factor.py"), "XDG_CACHE_HOME": str(tmp_path / "factor.py")}
     assert [run(tmp_path, **blocked) for _ in range(2)] == ["6.0 0", "6.0 0"]
+
+
+def test_what_an_image_ships_is_loaded_and_not_compiled(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(CALLER)
+    (tmp_path / "factor.py").write_text("FACTOR = 3.0\n")
+    shipped, data = tmp_path / "shipped", tmp_path / "data"
+    assert run(tmp_path, NUMBA_CACHE_DIR=str(shipped)) == "6.0 0"
+    files = {file: file.read_bytes() for file in shipped.rglob("*.nb*")}
+    for _ in range(2):
+        assert run(tmp_path, NUMBA_CACHE_DIR=str(data), FABRICSCOPE_COMPILED=str(shipped)) == "6.0 1"
+    assert {data / file.relative_to(shipped) for file in files} == {*data.rglob("*.nb*")}
+    assert {file: file.read_bytes() for file in shipped.rglob("*.nb*")} == files, "an image is read-only"
+
+
+def test_what_an_image_ships_replaces_nothing_that_was_compiled_for_another_cpu(tmp_path: Path) -> None:
+    (tmp_path / "caller.py").write_text(CALLER)
+    (tmp_path / "factor.py").write_text("FACTOR = 3.0\n")
+    shipped, data = tmp_path / "shipped", tmp_path / "data"
+    run(tmp_path, NUMBA_CACHE_DIR=str(shipped), NUMBA_CPU_NAME="generic")
+    with_shipped = {"NUMBA_CACHE_DIR": str(data), "FABRICSCOPE_COMPILED": str(shipped)}
+    assert [run(tmp_path, **with_shipped) for _ in range(2)] == ["6.0 0", "6.0 1"]
+    assert len([*data.rglob("*.nbc")]) == 2

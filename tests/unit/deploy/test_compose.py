@@ -13,6 +13,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from common import jit
 from deploy.compose.write_settings import HOSTS, INTERVAL_S, texts
 from fabricscope.cli import app
 from fabricscope.running.status_pages import StatusPages
@@ -24,6 +25,7 @@ from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import OLD_VERSION, SHIPPED, VERSION, KafkaServer, shipped_settings
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -127,9 +129,13 @@ def test_the_healthcheck_tells_a_process_that_runs_from_one_that_does_not():
     assert kind == "CMD"
     command = [sys.executable, *arguments]
     environment = {**os.environ, "STATUS_PAGE": f"http://127.0.0.1:{port}/-/healthy"}
-    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode != 0
+    assert (
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode != 0
+    )
     StatusPages("127.0.0.1", port, lambda: "the stage starts").start()
-    assert subprocess.run(command, env=environment, capture_output=True, check=False, timeout=30).returncode == 0
+    assert (
+        subprocess.run(command, env=environment, capture_output=True, check=False, timeout=DEADLINE_S).returncode == 0
+    )
 
 
 def test_one_container_for_each_stage():
@@ -247,3 +253,12 @@ def test_image_is_non_root_and_compiled_code_goes_to_data():
     assert f"USER {OURS['ingest']['user']}" in text
     assert "NUMBA_CACHE_DIR=/data/" in text
     assert re.search(r"install -d -o fabricscope /data", text), "a new volume takes its owner from the image"
+
+
+def test_the_image_has_all_that_make_compiles():
+    text = (ROOT / "Dockerfile").read_text()
+    compiled = re.findall(r"-m (\w+)\.warm_up", (ROOT / "Makefile").read_text())
+    assert re.findall(r"for stage in (.+); do", text) == [" ".join(compiled)]
+    (folder,) = re.findall(r"NUMBA_CACHE_DIR=(/opt\S+)", text)
+    assert f"{jit.SHIPPED}={folder}\n" in text
+    assert len(re.findall(r"NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES= ?", text)) == 2, "at build and at run time"

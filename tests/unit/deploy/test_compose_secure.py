@@ -15,6 +15,7 @@ from deploy.compose.grant_rights import READS, WRITES
 from fabricscope.settings import load_settings
 from fabricscope.stages import Stage
 from tests.servers.kafka import SHIPPED, shipped_settings
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 FILES = ("docker-compose.yml", "docker-compose.secure.yml")
@@ -30,7 +31,7 @@ def merged(*files: str) -> Any:
 
 @pytest.fixture(scope="module")
 def project() -> Any:
-    subprocess.run([ROOT / "tests" / "servers" / "compose_schema" / "install.sh"], check=True, timeout=280)
+    subprocess.run([ROOT / "tests" / "servers" / "compose_schema" / "install.sh"], check=True, timeout=DEADLINE_S)
     return merged(*FILES)
 
 

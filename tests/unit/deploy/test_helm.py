@@ -15,6 +15,7 @@ from fabricscope.running.children import stages_of
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage
 from ingest.collectors.inventory.parse import parse_inventory
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 CHART = ROOT / "deploy" / "helm" / "fabricscope"
@@ -53,11 +54,11 @@ CASES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _built() -> None:
-    subprocess.run([ROOT / "tests" / "servers" / "kubernetes" / "install.sh"], check=True, timeout=290)
+    subprocess.run([ROOT / "tests" / "servers" / "kubernetes" / "install.sh"], check=True, timeout=DEADLINE_S)
 
 
 def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([BIN / "helm", *arguments], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run([BIN / "helm", *arguments], capture_output=True, text=True, check=False, timeout=DEADLINE_S)
 
 
 def render(folder: Path, values: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from fabricscope.exit_status import SUPERSEDED
 from fabricscope.running.process import STOP_S
 from fabricscope.running.supervisor import STOP_S as CHILD_STOP_S
 from fabricscope.stages import Stage
+from tests.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[3]
 UNITS = ROOT / "deploy" / "systemd"
@@ -23,7 +24,7 @@ PROGRAM = Path(sys.executable).with_name("fabricscope")
 
 def analyze(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = ["systemd-analyze", "--no-pager", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
 
 
 @pytest.fixture

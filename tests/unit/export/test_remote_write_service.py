@@ -32,7 +32,7 @@ from tests.unit.export.batch_factory import S, batch, table
 from tests.unit.export.prompb import flat
 from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import first_report, publish_batches
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 OWNER, OWNER_EPOCH = ROLE_HEADER.lower(), EPOCH_HEADER.lower()
 STALE = "fabricscope_export_records_dropped_total"
@@ -54,7 +54,7 @@ def run(bus, tmp_path, replace):
 def push(server: Prometheus, body: bytes) -> None:
     """What some other writer sent."""
     headers = {"Content-Encoding": "snappy", "Content-Type": "application/x-protobuf"}
-    urllib.request.urlopen(urllib.request.Request(server.write_url, body, headers), timeout=60).close()
+    urllib.request.urlopen(urllib.request.Request(server.write_url, body, headers), timeout=DEADLINE_S).close()
 
 
 def now_s() -> int:
@@ -213,7 +213,7 @@ async def test_a_slow_receiver_slows_the_reader_stop_is_quick_and_the_next_start
     service = await run(webhook_server.base_url, max_samples_per_send=3, batch_wait_s=5.0)
     await until(lambda: len(webhook_server.requests) == 1)
     assert service.report().samples_in <= 3 * 64, "one poll and no more waits in memory"
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(25):  # the request that hangs has timeout_s, 30 s
         await service.stop()
         await service.stop()
     server = picky()

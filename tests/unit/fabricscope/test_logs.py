@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 
 from fabricscope.logs import LogFormat, LogLevel
+from tests.waiting import DEADLINE_S
 
 PROGRAM = """
 import logging, sys, threading
@@ -40,7 +41,7 @@ except ValueError:
 
 def output(*arguments: str) -> bytes:
     command = [sys.executable, "-c", PROGRAM, *arguments]
-    answer = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    answer = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, check=True)
     assert answer.stdout == b"", "standard output is for results"
     return answer.stderr
 

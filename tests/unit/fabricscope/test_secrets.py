@@ -25,10 +25,9 @@ from telemetry import topics
 from telemetry.codec.records import encode_record
 from tests.servers.process import free_port
 from tests.unit.fabricscope.api.traffic import incident
+from tests.waiting import DEADLINE_S
 
-pytestmark = pytest.mark.timeout(900)  # seven processes start, on a machine that may do other things
 CANARY = re.compile(rb"canary[a-z]+7f3a")
-START_S_MAX = 120
 # What each stage logs once its peer has refused it; the words of its lines, not of this test.
 COMPLAINTS = {
     "ingest": ("discovery failed", "job list not collected"),
@@ -61,7 +60,7 @@ class Running:
 
     def wait_for(self, stage: str, words: str) -> None:
         path = self.folder / "data" / "logs" / f"{stage}.log"
-        deadline = time.monotonic() + START_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         while not (path.exists() and words in path.read_text()):
             assert time.monotonic() < deadline, f"no {words!r} in {path.read_text() if path.exists() else path}"
             time.sleep(0.05)
@@ -148,7 +147,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(90)
+            process.wait(DEADLINE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -170,7 +169,7 @@ def found(text: bytes | str) -> set[bytes]:
 def get(url: str, token: str = "") -> bytes:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60) as answer:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=DEADLINE_S) as answer:
             return bytes(answer.read())
     except urllib.error.HTTPError as error:
         return error.read()
@@ -192,7 +191,7 @@ async def test_dead_letters_and_all_other_records(running: Running, its_bus: Bus
     await its_bus.publish(topics.INCIDENTS, [Message(b"i3", b"{not a record")])
     reader = its_bus.consume([topics.DEADLETTER], {})
     letters: list[Record] = []
-    deadline = time.monotonic() + START_S_MAX
+    deadline = time.monotonic() + DEADLINE_S
     while not letters:
         assert time.monotonic() < deadline
         letters = await reader.poll(wait_s=0.5)
@@ -235,7 +234,7 @@ def test_the_metrics_of_every_stage(running: Running) -> None:
 )
 def test_what_commands_print(running: Running, command: tuple[str, ...]) -> None:
     arguments = [str(running.settings) if part == "FILE" else part for part in command]
-    answer = subprocess.run([sys.executable, "-m", "fabricscope", *arguments], capture_output=True, timeout=120)
+    answer = subprocess.run([sys.executable, "-m", "fabricscope", *arguments], capture_output=True, timeout=DEADLINE_S)
     assert answer.stdout + answer.stderr
     assert b"Traceback" not in answer.stderr
     assert found(answer.stdout + answer.stderr) == set()
@@ -257,6 +256,6 @@ def test_what_is_wrong_with_a_secret_in_it_is_not_repeated(tmp_path: Path, key: 
     path = tmp_path / "a.yaml"
     path.write_text(yaml.safe_dump({key: value}))
     command = [sys.executable, "-m", "fabricscope", "check", "config", str(path)]
-    answer = subprocess.run(command, capture_output=True, timeout=120)
+    answer = subprocess.run(command, capture_output=True, timeout=DEADLINE_S)
     assert answer.returncode == 1
     assert found(answer.stdout + answer.stderr) == set()

@@ -16,6 +16,7 @@ from recordings.reader import read_batches
 from recordings.service import RecorderService
 from telemetry import catalogue
 from tests.servers.prometheus import Prometheus
+from tests.waiting import DEADLINE_S
 
 PAGE = b'vllm_waiting{model_name="llama"} 7000\nvllm_version{v="1"} 1\n'
 SETTINGS = """\
@@ -71,7 +72,7 @@ async def test_they_are_collected_exported_and_recorded(
     try:
         for stage in (recorder, export, ingest):
             await stage.start()
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(DEADLINE_S):
             while not await ask():  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
     finally:

@@ -21,6 +21,7 @@ from fabricscope.running.stopping import SUPERVISED, parent_is_gone, stop_on_sig
 from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage, build, new_manifest
 from fabricscope.version import VERSION
+from tests.waiting import DEADLINE_S
 
 NS = 1_000_000_000
 
@@ -56,7 +57,7 @@ async def test_a_signal_asks_to_stop(number):
     try:
         assert not stopping.is_set()
         os.kill(os.getpid(), number)
-        await asyncio.wait_for(stopping.wait(), 60)
+        await asyncio.wait_for(stopping.wait(), DEADLINE_S)
     finally:
         for each in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().remove_signal_handler(each)
@@ -72,7 +73,7 @@ async def test_the_parent_is_gone_when_another_has_taken_its_place(monkeypatch):
     monkeypatch.setenv(SUPERVISED, "1")
     parents = iter([4711, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    await asyncio.wait_for(parent_is_gone(), 60)
+    await asyncio.wait_for(parent_is_gone(), DEADLINE_S)
 
 
 @pytest.mark.parametrize(

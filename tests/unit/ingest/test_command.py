@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from ingest.collectors.command import NoAnswer, Output
 from ingest.collectors.command_config import CommandConfig
 from telemetry.samples import DownReason
+from tests.waiting import DEADLINE_S
 
 
 async def output(**settings: Any) -> bytes:
@@ -55,7 +56,7 @@ async def test_a_command_that_hangs_ends_at_the_deadline_with_all_that_it_has_st
     with pytest.raises(TimeoutError):
         await output(command=["sh", "-c", f"(exec 3>{pipe}; echo lives >&3; exec sleep 1000) & exit 0"], timeout_s=5.0)
     os.set_blocking(reader, True)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(DEADLINE_S):
         assert await asyncio.to_thread(os.read, reader, 100) == b"lives\n"
         assert await asyncio.to_thread(os.read, reader, 100) == b"", "its end of the pipe is closed"
     os.close(reader)

@@ -11,7 +11,7 @@ from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from tests.servers.process import free_port
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 DEAD, UNHEALTHY_MAX = 400, 50
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\n'
@@ -63,7 +63,7 @@ async def test_hundreds_that_time_out_together_leave_the_others_and_no_connectio
     await service.start()
     reader, decoder = bus.consume([topics.SAMPLES], {}), BatchDecoder()
     up, down = Counter[str](), Counter[str]()
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(DEADLINE_S):
         while up.total() < 5 or len(down) < DEAD:
             for record in await reader.poll(wait_s=0.05):
                 batch = decoder.decode(record.value or b"", record.headers)

@@ -14,6 +14,7 @@ from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
 LIMIT, TARGETS = 160, 200
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\n'
@@ -76,7 +77,7 @@ async def test_out_of_descriptors_it_leaves_targets_out_and_goes_on_when_some_ar
             stderr=log,
         )
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(DEADLINE_S):
             while not reports or reports[-1].details["collections_skipped_descriptors"] < TARGETS:
                 await read()
             assert len(+delivered) < LIMIT
@@ -86,7 +87,7 @@ async def test_out_of_descriptors_it_leaves_targets_out_and_goes_on_when_some_ar
     finally:
         if process.returncode is None:
             process.terminate()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             assert await process.wait() == 0
         await reader.stop()
         await bus.stop()

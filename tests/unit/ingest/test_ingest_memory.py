@@ -22,6 +22,7 @@ from telemetry.codec.batch import BatchDecoder
 from telemetry.codec.records import decode_record
 from telemetry.ledger import StageReport
 from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
 LIMIT_BYTES = 512 << 20
 LARGE, SMALL = 200, 5
@@ -114,7 +115,7 @@ async def test_short_of_memory_targets_of_low_priority_are_left_out_and_the_othe
             *entered, sys.executable, "-m", "fabricscope", "ingest", "--config", str(path), stderr=log
         )
     try:
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(DEADLINE_S):
             while not reports or reports[-1].details["collections_skipped_memory"] < LARGE:
                 await read()
             before = small()

@@ -12,6 +12,7 @@ from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from tests.servers.process import free_port
+from tests.waiting import DEADLINE_S
 
 TARGETS, LINES = 30, 1200
 _LINE = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-%d",page="%d"} 300\n'
@@ -52,7 +53,7 @@ async def test_all_that_is_fetched_is_delivered_and_the_rest_is_left_out_in_turn
             samples += len(batch)
             turns[batch.table.target] += batch.collection.up
 
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(DEADLINE_S):
         while service.report().details["targets_up"] < TARGETS:
             await read()
         first = turns.copy()
@@ -62,7 +63,7 @@ async def test_all_that_is_fetched_is_delivered_and_the_rest_is_left_out_in_turn
         after = turns - first
     await service.stop()
     report = service.report()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while not await reader.at_end():
             await read()
     await reader.stop()

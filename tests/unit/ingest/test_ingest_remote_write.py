@@ -19,7 +19,7 @@ from tests.servers.process import free_port
 from tests.unit.export.batch_factory import S, batch, table
 from tests.unit.ingest.remote_write.test_remote_write_body import encoded, gpu
 from tests.unit.traffic import publish_batches
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 Rows = list[tuple[str, int, float]]
 FIRST = {"Content-Type": "application/x-protobuf"}
@@ -45,7 +45,7 @@ async def start(bus: Bus) -> AsyncIterator[Callable[..., Awaitable[tuple[IngestS
 
 
 async def until_it_listens(port: int) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -2,7 +2,6 @@
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from telemetry.codec.records import decode_record
 from telemetry.ledger import SERIES_REFUSED, StageReport, TargetAccount
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TargetList, Topology, TopologyFact
+from tests.waiting import until
 
 BODY = b'DCGM_FI_DEV_POWER_USAGE{UUID="GPU-1"} 300\nDCGM_FI_DEV_POWER_USAGE{UUID="GPU-2"} NaN\n'
 
@@ -32,17 +32,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(60):
-        while not await condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
-
-
 def config(*targets: str, **more: object) -> IngestConfig:
     job = {
         "job_name": "gpu",
         "source": "dcgm",
-        "scrape_interval": "100ms",
+        "scrape_interval": "1s",
         "static_configs": [{"targets": [target], "labels": {"device": f"node{i}"}} for i, target in enumerate(targets)],
     }
     return IngestConfig.model_validate({"scrape_configs": [job], "report_interval_s": 0.1, **more})
@@ -214,7 +208,7 @@ async def test_targets_of_a_file_come_and_go(tmp_path: Path) -> None:
     job = {
         "job_name": "gpu",
         "source": "dcgm",
-        "scrape_interval": "100ms",
+        "scrape_interval": "1s",
         "file_sd_configs": [{"files": [str(file)], "refresh_interval": "50ms"}],
     }
     bus = open_bus(BusConfig(embedded=EmbeddedConfig(path=tmp_path / "bus.sqlite")))

@@ -93,10 +93,10 @@ async def test_a_metric_of_the_user_s_own_is_collected_from_a_source_of_its_own(
 
 async def test_one_that_hangs_is_given_up_and_delays_no_other(addresses: tuple[str, str]) -> None:
     answers, hangs = addresses
-    found = await outcomes(config(answers, hangs), lasts_s=0.5)
+    found = await outcomes(config(answers, hangs), lasts_s=5.0)  # enough for the other one on a busy machine
     assert {name: each.problem for name, each in found.items()} == {
         f"gpu/{answers}": "",
-        f"gpu/{hangs}": "timeout: nothing within 0.5 s",
+        f"gpu/{hangs}": "timeout: nothing within 5 s",
     }
 
 

@@ -13,7 +13,7 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record
 from telemetry.topology import Device, Job, Role, TopologyFact
 from tests.unit.ingest.flaky_bus import FlakyBus, batch, feed
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 
 @pytest.fixture
@@ -138,6 +138,6 @@ async def test_stop_ends_in_time_when_the_bus_stays_unavailable(ledger: Ledger) 
     publisher = Publisher(PublishConfig(), bus, ledger)
     await publisher.start()
     feed(publisher, ledger, [batch(0)])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         await publisher.stop()
     assert publisher.queued == 10

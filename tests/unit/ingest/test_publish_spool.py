@@ -5,76 +5,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
 
 from common.errors import ConfigError, Superseded
 from common.units import NS_PER_S
-from ingest.config import PublishConfig
-from ingest.ledger import Counts, DropReason, Ledger
-from ingest.publish import Publisher
+from ingest.ledger import DropReason
 from ingest.spool import spool, state_file
-from ingest.spool.record import Amount
 from ingest.spool.segment import path_of
-from ingest.spool.state_file import Position, State, StateFile
 from telemetry import objects, topics
 from telemetry.changes import Change, ChangeKind
 from telemetry.codec.records import decode_record
 from telemetry.ledger import TargetAccount
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.ingest.flaky_bus import FlakyBus, batch, feed
-from tests.waiting import until
+from tests.unit.ingest.spooling_process import Process, away
+from tests.waiting import DEADLINE_S, until
 
 _ROOT = Path(__file__).resolve().parents[3]
-
-
-class Process:
-    """What one ingest process has of this: a ledger and a publisher. Event time stands still unless moved."""
-
-    def __init__(
-        self, folder: Path, bus: FlakyBus, messages_max: int = 1000, *, short_of_cpu: bool = False, **settings: Any
-    ) -> None:
-        self.folder, self.bus, self.ledger, self.now_ns = folder, bus, Ledger(7), 1000 * NS_PER_S
-        disk = {"folder": folder, "after_s": 0.01, "free_bytes_min": 0, **settings}
-        config = PublishConfig.model_validate({"spool": disk, "linger_s": 0, "messages_max": messages_max})
-        self.publisher = Publisher(config, bus, self.ledger, lambda: self.now_ns, lambda: short_of_cpu)
-
-    def feed(self, *sequences: int) -> None:
-        feed(self.publisher, self.ledger, [batch(seq) for seq in sequences])
-
-    @property
-    def balance(self) -> int:
-        """Of the process, and of the account of its target."""
-        return abs(self.ledger.report("i", 0, self.publisher.queued, {}).balance) + self.ledger.unaccounted
-
-    @property
-    def account(self) -> TargetAccount:
-        return self.ledger.account("job/a:1")
-
-    def on_disk(self) -> int:
-        """Samples that wait on the disk, by its own account."""
-        return (state := self.saved()).written.samples - state.published.samples
-
-    def saved(self) -> State:
-        nothing = State(Position(0, 0), Amount(), Amount(), Counts(0, 0, 0, {}))
-        return StateFile(self.folder, "").read() or nothing
-
-    async def kill(self) -> None:
-        """No flush, no save; what the thread was given it ends."""
-        for task in self.publisher.tasks:
-            task.cancel()
-        await asyncio.wait(self.publisher.tasks)
-        lock = self.publisher._spool._lock
-        assert lock is not None
-        lock.release()  # as the kernel does
-
-
-def away() -> FlakyBus:
-    bus = FlakyBus()
-    bus.unavailable = True
-    return bus
 
 
 async def test_what_the_bus_does_not_take_goes_to_the_disk_and_comes_back_in_order(tmp_path: Path) -> None:
@@ -306,7 +255,7 @@ async def test_a_disk_that_does_not_answer_holds_up_nothing(tmp_path: Path, monk
     await until(lambda: process.ledger.samples_out == 20)
     await until(process.publisher.problem)
     assert "has not answered" in (process.publisher.problem() or "")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(DEADLINE_S):
         await process.publisher.stop()
     assert (process.publisher.queued, process.balance) == (0, 0)
     os.close(os.open(tmp_path / "state", os.O_WRONLY))
@@ -328,7 +277,7 @@ async def test_without_a_disk_the_bus_is_used_and_memory_is_bounded(tmp_path: Pa
 
 def test_a_full_disk_is_got_over_and_nothing_is_lost(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.unit.ingest.spool.full_disk", str(tmp_path)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=_ROOT, timeout=120, check=True)
+    done = subprocess.run(command, stdout=subprocess.PIPE, cwd=_ROOT, timeout=DEADLINE_S, check=True)
     fed, published, in_order = done.stdout.splitlines()[-1].split()
     assert int(fed) == int(published) > 2
     assert in_order == b"True"

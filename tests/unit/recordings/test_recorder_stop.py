@@ -11,6 +11,7 @@ from recordings.config import RecordingConfig
 from recordings.manifest import Manifest, read_manifest
 from recordings.service import RecorderService
 from recordings.writer import RecordingWriter
+from tests.waiting import DEADLINE_S
 
 
 async def test_the_last_slice_waits_for_the_one_before(tmp_path, monkeypatch: pytest.MonkeyPatch):
@@ -30,7 +31,7 @@ async def test_the_last_slice_waits_for_the_one_before(tmp_path, monkeypatch: py
     await bus.start()
     recorder = RecorderService(RecordingConfig(path=tmp_path / "recording", slice_s=0.1), bus, Manifest())
     await recorder.start()
-    assert await asyncio.to_thread(began.wait, 10)
+    assert await asyncio.to_thread(began.wait, DEADLINE_S)
     await recorder.stop()
     await recorder.stop()
     await bus.stop()

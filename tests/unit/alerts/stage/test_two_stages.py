@@ -19,7 +19,7 @@ from telemetry.incidents import Incident, IncidentState
 from tests.servers.webhook import WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
 from tests.unit.traffic import publish_incidents
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ async def test_the_newer_one_sends_alone_and_the_one_before_ends(bus, machine, w
     with pytest.raises(
         Superseded, match=r"alerts: replaced by process \d+ on .*; run one alerts-[0-9a-f]{16} on one bus"
     ):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             await one.wait()
     await until(lambda: sent(webhook_server) == [FIRED, FIRED])
     await publish_incidents(bus, over(1))

@@ -9,7 +9,7 @@ from analytics.correlate.correlator import Correlator
 from evaluation.families.paging import Pager
 from telemetry.changes import Change
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
-from telemetry.incidents import Incident
+from telemetry.incidents import Incident, IncidentKind
 from telemetry.objects import ObjectRef, device, gpu, parse_object
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Mount, Role, StorageTarget, Topology, TopologyFact
 
@@ -116,6 +116,16 @@ class Run:
     def only(self) -> Incident:
         assert len(self.incidents) == 1, [f"{i.state} {i.title}" for i in self.incidents.values()]
         return next(iter(self.incidents.values()))
+
+    def of_kind(self, kind: IncidentKind) -> Incident:
+        """The only one of this kind."""
+        (found,) = [incident for incident in self.incidents.values() if incident.kind is kind]
+        return found
+
+    def about(self, root: str) -> Incident:
+        """The only one with this root."""
+        (found,) = [incident for incident in self.incidents.values() if incident.root.name == root]
+        return found
 
     @property
     def pages(self) -> Sequence[str]:

@@ -90,3 +90,8 @@ def test_nics_of_one_name_on_the_hosts_of_a_job_are_a_rail() -> None:
     nics = [number for number, name in enumerate(known.objects.names) if name.endswith("/mlx5_0")]
     assert rail.of[nics].tolist() == [0, 0]
     assert (np.delete(rail.of, nics) == -1).all()
+
+
+def test_the_same_topology_of_the_same_series_is_not_indexed_twice() -> None:
+    known, indexer, facts = registry(), TopologyIndexer(), topology(WHOLE)
+    assert indexer.index(known, facts) is indexer.index(known, facts)

@@ -109,16 +109,13 @@ def incidents(now_ns: int) -> list[Incident]:
     everybody = BlastRadius(
         (), nodes, tuple(f"{node}/GPU-{i}" for node in nodes for i in range(GPUS)), ("4711", "4712", "4713")
     )
-    base = replace(
-        incident(),
-        onset_ns=onset,
-        opened_ns=onset + NS,
-        fired_ns=onset + 2 * NS,
-        updated_ns=now_ns,
-        record=None,
-        gaps=(),
-    )
-    storage = replace(
+    base = replace(incident(), onset_ns=onset, opened_ns=onset + NS, fired_ns=onset + 2 * NS, updated_ns=now_ns)
+    base = replace(base, record=None, gaps=())
+    return [_slow_storage(base, everybody), _pfc_storm(base, everybody), _hot_gpu(base)]
+
+
+def _slow_storage(base: Incident, everybody: BlastRadius) -> Incident:
+    return replace(
         base,
         id="storage",
         kind=IncidentKind.SLOW_STORAGE,
@@ -143,13 +140,16 @@ def incidents(now_ns: int) -> list[Incident]:
         missing=("what came first: the evidence comes too rarely",),
         timeline=tuple(
             TimelineEntry(
-                onset + k * NS, job(name), f"job {name} works less than it always did (10.6 % against 37.5 %)"
+                base.onset_ns + k * NS, job(name), f"job {name} works less than it always did (10.6 % against 37.5 %)"
             )
             for k, name in enumerate(("4711", "4713", "4712", "4711", "4713"))
         ),
         findings=tuple(f"s{n}" for n in range(5)),
     )
-    receiver = replace(
+
+
+def _pfc_storm(base: Incident, everybody: BlastRadius) -> Incident:
+    return replace(
         base,
         id="receiver",
         root=port("leaf3", "Ethernet12"),
@@ -178,12 +178,17 @@ def incidents(now_ns: int) -> list[Incident]:
             ),
         ),
         timeline=(
-            TimelineEntry(onset, port("leaf3", "Ethernet100"), "leaf3/Ethernet100 pauses its peer (99 % at most)"),
+            TimelineEntry(
+                base.onset_ns, port("leaf3", "Ethernet100"), "leaf3/Ethernet100 pauses its peer (99 % at most)"
+            ),
         )
         * 40,
         findings=tuple(f"r{n}" for n in range(37)),
     )
-    hot = replace(
+
+
+def _hot_gpu(base: Incident) -> Incident:
+    return replace(
         base,
         id="hot",
         kind=IncidentKind.GPU_FAULT,
@@ -209,14 +214,13 @@ def incidents(now_ns: int) -> list[Incident]:
         alternatives=(),
         missing=(),
         timeline=(
-            TimelineEntry(onset - 300 * NS, job("4712"), "change: finetune-moe of bob starts"),
+            TimelineEntry(base.onset_ns - 300 * NS, job("4712"), "change: finetune-moe of bob starts"),
             TimelineEntry(
-                onset, gpu("node5", UUID), "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)"
+                base.onset_ns, gpu("node5", UUID), "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)"
             ),
         ),
         findings=("h0",),
     )
-    return [storage, receiver, hot]
 
 
 def findings(now_ns: int) -> Iterator[Finding]:

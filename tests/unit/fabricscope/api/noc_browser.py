@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page
+
+from tests.servers.chromium import new_page
 
 PICTURES = Path(__file__).parents[4] / "build" / "pictures"
 """Where a run of the tests leaves what the page looked like."""
-expect.set_options(timeout=30_000)  # what is not in the stream is asked for every few seconds
 MINIMUM_CONTRAST = 4.5  # WCAG 2.2 AA
 
 # The contrast ratio of every text on the page with its background, by the definition of WCAG 2.2. Text of the map
@@ -46,7 +47,7 @@ async def open_page(
     browser: Browser, url: str, width: int = 1920, height: int = 1080, scheme: Literal["dark", "light"] = "dark"
 ) -> tuple[Page, list[str]]:
     """The page and what went wrong on it: console errors, failed and external requests."""
-    page = await browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = await new_page(browser, viewport={"width": width, "height": height}, color_scheme=scheme)
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))

@@ -34,6 +34,7 @@ from telemetry.trends import DeviceTrends, Forecast
 from tests.servers.webhook import Answer
 from tests.unit.fabricscope.api.traffic import PAUSE, eventually, finding, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
+from tests.waiting import DEADLINE_S
 
 
 async def test_incidents_come_worst_first(api, bus):
@@ -348,7 +349,7 @@ async def test_the_stream_sends_the_picture_and_again_when_it_changes(api, bus):
         first = await next_picture(answer)
         assert first["incidents"] == []
         await publish_incidents(bus, incident())
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             while not first["incidents"]:
                 first = await next_picture(answer)
         assert first["incidents"][0]["id"] == "i1"
@@ -372,7 +373,7 @@ async def test_a_head_without_end_is_refused(api, line):
     sent = 0
     writer.write(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             with contextlib.suppress(ConnectionError):
                 while sent < 64 * 2**20 and not reader.at_eof():
                     writer.write(line)

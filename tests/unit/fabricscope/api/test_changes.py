@@ -26,6 +26,7 @@ from telemetry.codec.records import decode_record, encode_record
 from telemetry.objects import ObjectKind, ObjectRef, device, parse_object
 from telemetry.refusals import CHANGE_OBJECTS_MAX
 from tests.unit.fabricscope.api.traffic import bearer, eventually, get
+from tests.waiting import DEADLINE_S
 
 NS = 1_000_000_000
 START_NS = int(datetime(2026, 1, 31, 22, tzinfo=UTC).timestamp()) * NS
@@ -175,7 +176,7 @@ async def test_a_body_without_length_or_too_long_is_not_read(api, post):
         await asyncio.sleep(60)
 
     headers = {"Content-Type": "application/json"}
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         assert (await post(api.url, data=endless(), headers=headers))[0] == 411
         assert (await post(api.url, data=b" " * 5_000_000, headers=headers))[0] == 413
 
@@ -209,7 +210,7 @@ def test_the_read_model_keeps_what_is_planned_and_forgets_what_is_over():
 
 def add_change(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fabricscope", "change", "add", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
 
 
 @pytest.fixture

@@ -16,11 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.servers.certificates import Certificates
 from tests.servers.process import free_port, wait_ready
+from tests.waiting import DEADLINE_S
 
 HALF_OPEN, STREAMS = 1100, 1050
 STREAMS_OF_ONE = 16
 PROBES = ("/-/healthy", "/-/ready")
-CLOSED_S_MAX = 120  # 10 s, on a machine that does nothing else
 OPEN_FILES = 4096
 HALF_A_REQUEST = b"GET /api/v1/incidents HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
 
@@ -62,11 +62,11 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield start_api
     for process in running:
         process.terminate()
-        process.wait(60)
+        process.wait(DEADLINE_S)
 
 
 def connect(port: int, sent: bytes) -> socket.socket:
-    opened = socket.create_connection(("127.0.0.1", port), timeout=60)
+    opened = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
     with contextlib.suppress(OSError):  # it may have been closed in favour of another one
         opened.sendall(sent)
     return opened
@@ -88,14 +88,14 @@ def probe(port: int) -> list[int]:
     """What a supervisor is answered now."""
     found = []
     for path in PROBES:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=DEADLINE_S) as answer:
             found.append(answer.status)
     return found
 
 
 def closed(port: int) -> dict[str, float]:
     """Connections that the API closed, by reason."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=DEADLINE_S) as answer:
         families = text_string_to_metric_families(answer.read().decode())
     return {
         sample.labels["reason"]: sample.value
@@ -119,7 +119,7 @@ def is_open(one: socket.socket) -> bool:
 
 
 def wait_closed(opened: list[socket.socket]) -> None:
-    deadline = time.monotonic() + CLOSED_S_MAX
+    deadline = time.monotonic() + DEADLINE_S
     while any(map(is_open, opened)):
         assert time.monotonic() < deadline, f"{sum(map(is_open, opened))} connections are open"
         time.sleep(0.05)
@@ -194,7 +194,7 @@ def test_a_drop_now_and_then_keeps_no_connection(start: Start) -> None:
     with contextlib.ExitStack() as held:
         slow = {name: held.enter_context(contextlib.closing(connect(port, sent))) for name, sent in DROPS.items()}
         assert read_status(slow["a body"]) == 401  # without having read the body
-        deadline = time.monotonic() + CLOSED_S_MAX
+        deadline = time.monotonic() + DEADLINE_S
         while left := [name for name, one in slow.items() if is_open(one)]:
             assert time.monotonic() < deadline, left
             for name in left:
@@ -218,6 +218,6 @@ def test_half_a_handshake_keeps_no_connection(start: Start, certificates: Certif
     knows_us = ssl.create_default_context(cafile=str(certificates.authority))
     with connections(port, HALF_OPEN, b"\x16\x03\x01") as opened:
         url = f"https://127.0.0.1:{port}/-/healthy"
-        with urllib.request.urlopen(url, context=knows_us, timeout=60) as answer:
+        with urllib.request.urlopen(url, context=knows_us, timeout=DEADLINE_S) as answer:
             assert answer.status == 200
         wait_closed(opened)

@@ -5,6 +5,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from dashboards.noc import STATIC
+from tests.servers.chromium import new_page
 from tests.unit.fabricscope.api.test_browser_safety import inline
 from tests.unit.fabricscope.api.traffic import eventually, get, incident
 from tests.unit.traffic import publish_incidents
@@ -16,7 +17,7 @@ ANNOUNCE = "#operations-changes-add_change_api_v1_changes_post"
 
 async def open_docs(browser: Browser, url: str) -> tuple[Page, list[str]]:
     """The page and what went wrong on it: console errors, external requests."""
-    page = await browser.new_page(viewport={"width": 1400, "height": 1000})
+    page = await new_page(browser, viewport={"width": 1400, "height": 1000})
     problems: list[str] = []
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))

@@ -20,9 +20,11 @@ from telemetry.incidents import IncidentKind
 from telemetry.runbooks import runbook
 from telemetry.topology import Device, Entity, Gpu, Job, Role, TopologyFact
 from tests.hostile_texts import CATEGORIES, WELL_FORMED, joined
+from tests.servers.chromium import new_page
 from tests.unit.fabricscope.api.noc_browser import ELEMENTS, open_page
 from tests.unit.fabricscope.api.test_noc_wall import is_drawn, publish_incident
 from tests.unit.fabricscope.api.traffic import eventually, get
+from tests.waiting import DEADLINE_S
 
 # The parts of the page that are not of the stream, drawn now, and what they then say.
 DRAW = """async ({ incident, explanation }) => {
@@ -153,7 +155,7 @@ async def test_no_address_after_the_login_leads_elsewhere_or_runs(api, browser):
     page, ended = await logged_in(browser, api.url)
     for text in texts:
         await page.evaluate(LOG_IN, text)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             assert urlsplit(await ended.get())[:2] == urlsplit(api.url)[:2]
     assert await page.evaluate("globalThis.owned") is None
 
@@ -167,7 +169,7 @@ LOG_IN = """(text) => {
 
 async def logged_in(browser: Browser, url: str) -> tuple[Page, asyncio.Queue[str]]:
     """The form, for which every token is right, and where its navigations led. They end there: the page stays."""
-    page, ended = await browser.new_page(), asyncio.Queue[str]()
+    page, ended = await new_page(browser), asyncio.Queue[str]()
     await page.goto(f"{url}/login")
     await page.evaluate("globalThis.fetch = async () => ({ ok: true })")
     await page.route("**", lambda route: route.fulfill(status=204))
@@ -215,7 +217,7 @@ async def test_no_hostile_name_is_in_a_runbook(api, kind):
 async def test_the_page_of_the_api_describes_no_other_api(api, browser):
     """Swagger UI would take the address of another description from its own."""
     elsewhere = "https://evil.example/openapi.json"
-    page = await browser.new_page()
+    page = await new_page(browser)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     names = ("url", "configUrl", "urls.primaryName", "oauth2RedirectUrl")

@@ -42,6 +42,7 @@ from telemetry.starvation import GpuLoss, HostLosses
 from telemetry.topology import Device, Entity, Gpu, Job, Link, Role, Topology, TopologyFact
 from telemetry.trends import DeviceTrends, Forecast
 from tests.unit.fabricscope.api.traffic import NS, incident
+from tests.waiting import DEADLINE_S
 
 
 def pager() -> Pager:
@@ -282,7 +283,7 @@ def test_the_picture_is_made_once_for_all_streams(model, bus):
 
 
 async def next_event(events: AsyncIterator[Any]) -> tuple[str, str | None, dict[str, Any]]:
-    event = await asyncio.wait_for(anext(events), 60)
+    event = await asyncio.wait_for(anext(events), DEADLINE_S)
     return event.event, event.id, orjson.loads(event.data)
 
 

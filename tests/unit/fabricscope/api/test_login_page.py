@@ -12,11 +12,13 @@ from fabricscope.api.access.token_store import TokenStore
 from fabricscope.api.access.tokens import Scope
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
+from tests.servers.chromium import new_page
 from tests.servers.webhook import Answer
 from tests.unit.fabricscope.api.noc_browser import poor_contrasts
 from tests.unit.fabricscope.api.test_guard import PATH, ask, audited, create
 from tests.unit.fabricscope.api.traffic import incident, publish_cluster
 from tests.unit.traffic import publish_incidents
+from tests.waiting import DEADLINE_S
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ async def log_in(page: Page, secret: str) -> None:
 async def test_a_person_logs_in_sees_the_incident_that_a_link_led_to_and_logs_out(closed, bus, browser, state_dir):
     await publish_cluster(bus)
     await publish_incidents(bus, incident())
-    page = await browser.new_page()
+    page = await new_page(browser)
     link = f"{closed.url}/?since=1#i1"
     await page.goto(link)
     await expect(page).to_have_title("Log in – Fabricscope")
@@ -65,14 +67,14 @@ async def test_a_person_logs_in_sees_the_incident_that_a_link_led_to_and_logs_ou
 async def test_who_guesses_is_asked_to_wait(closed, browser):
     for _ in range(BAD_TOKENS_PER_MINUTE):
         await ask(closed.url, "guess")
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(closed.url)
     await log_in(page, "guess")
     await expect(page.get_by_role("alert")).to_have_text(re.compile(r"^Too many attempts\. Try again in \d+ s\.$"))
 
 
 async def test_where_everybody_may_read_nothing_speaks_of_a_session(api, browser):
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(api.url)
     await expect(page.locator("#verdict")).to_have_text("State unknown")
     await expect(page.locator("#session")).to_be_hidden()
@@ -90,7 +92,7 @@ async def test_where_everybody_may_read_nothing_speaks_of_a_session(api, browser
     ],
 )
 async def test_the_login_leads_to_no_other_site(closed, browser, state_dir, wanted):
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(f"{closed.url}/login?{urllib.parse.urlencode({'next': wanted})}")
     await log_in(page, create(state_dir, Scope.READ))
     await expect(page).to_have_url(f"{closed.url}/")
@@ -98,16 +100,16 @@ async def test_the_login_leads_to_no_other_site(closed, browser, state_dir, want
 
 async def test_a_page_whose_token_is_revoked_leads_to_the_login(closed, browser, state_dir, monkeypatch):
     monkeypatch.setattr("fabricscope.api.routes.stream.UNCHANGED_S", 0.01)
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(closed.url)
     await log_in(page, create(state_dir, Scope.READ))
     await expect(page.locator("#verdict")).to_have_text("State unknown")
     TokenStore(state_dir).revoke("ci")
-    await expect(page).to_have_url(f"{closed.url}/login?next=%2F", timeout=60_000)
+    await expect(page).to_have_url(f"{closed.url}/login?next=%2F")
 
 
 async def test_a_link_of_a_chat_finds_the_person_logged_in(closed, browser, state_dir):
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(closed.url)
     await log_in(page, create(state_dir, Scope.READ))
     await expect(page.locator("#who")).to_have_text("ci")
@@ -119,7 +121,7 @@ async def test_a_link_of_a_chat_finds_the_person_logged_in(closed, browser, stat
 
 
 async def test_a_page_of_another_port_changes_nothing(closed, browser, webhook_server, state_dir):
-    page = await browser.new_page()
+    page = await new_page(browser)
     await page.goto(closed.url)
     await log_in(page, create(state_dir, Scope.READ, Scope.ACK))
     await expect(page.locator("#who")).to_have_text("ci")
@@ -133,18 +135,17 @@ async def test_a_page_of_another_port_changes_nothing(closed, browser, webhook_s
 async def test_over_tls_the_browser_keeps_the_cookie_for_tls(bus, replace, browser, certificates, state_dir):
     files = {"tls_cert_file": certificates.certificate("server"), "tls_key_file": certificates.key("server")}
     service = await replace(ApiService(ApiConfig(port=0, state_dir=state_dir, token_for_reading=True, **files), bus))
-    context = await browser.new_context(ignore_https_errors=True)
-    page = await context.new_page()
+    page = await new_page(browser, ignore_https_errors=True)
     await page.goto(service.url)
     await log_in(page, create(state_dir, Scope.READ))
     await expect(page.locator("#verdict")).to_have_text("State unknown")
-    (kept,) = [one for one in await context.cookies() if one["name"] == "__Host-fabricscope"]
+    (kept,) = [one for one in await page.context.cookies() if one["name"] == "__Host-fabricscope"]
     assert (kept["secure"], kept["httpOnly"], kept["sameSite"]) == (True, True, "Lax")
 
 
 async def test_a_page_whose_stream_was_refused_tries_again(bus, replace, browser, state_dir):
     service = await replace(ApiService(ApiConfig(port=0, state_dir=state_dir, client_streams_max=1), bus))
-    first, second = await browser.new_page(), await browser.new_page()
+    first, second = await new_page(browser), await new_page(browser)
     await first.goto(service.url)
     await expect(first.locator("#missing-data")).to_contain_text("no data")
     await second.clock.install()
@@ -152,6 +153,6 @@ async def test_a_page_whose_stream_was_refused_tries_again(bus, replace, browser
     missing = second.locator("#missing-data")
     await expect(missing).to_have_text("No connection to Fabricscope. Reconnecting…")
     await first.close()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while "no data" not in (await missing.text_content() or ""):
             await second.clock.run_for(10_000)

@@ -315,7 +315,7 @@ async def test_reconnects_after_a_restart(api, bus, state_dir, browser):
     await again.start()
     try:
         await publish_incidents(bus, incident())
-        await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending", timeout=60_000)
+        await expect(page.locator("#verdict")).to_have_text("1 firing, 0 pending")
     finally:
         await again.stop()
 
@@ -361,7 +361,7 @@ async def test_events_beyond_those_that_fit_are_counted_and_new_ones_shown(api, 
     fits = f"() => {columns}.every((node) => node.scrollHeight <= node.clientHeight + 1)"
     assert await page.evaluate(fits)
     await publish_events(bus, event(10, EventKind.REBOOT))
-    await expect(page.locator("#events-title")).to_have_text("13 events, latest first", timeout=30_000)
+    await expect(page.locator("#events-title")).to_have_text("13 events, latest first")
     assert problems == []
 
 

@@ -14,7 +14,6 @@ from tests.unit.fabricscope.api.noc_browser import keep_picture, open_page, poor
 from tests.unit.fabricscope.api.traffic import incident
 from tests.unit.traffic import publish_incidents
 
-pytestmark = pytest.mark.timeout(600)
 SIZES = {"wall": (1920, 1080), "4k": (3840, 2160), "phone": (390, 844)}
 
 # Texts that do not fit into what they stand in. A name that is too long has the whole of it as its title.

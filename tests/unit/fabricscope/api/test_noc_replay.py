@@ -17,8 +17,8 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from tests.unit.fabricscope.api.noc_browser import keep_picture, open_page, poor_contrasts
 from tests.unit.fabricscope.api.traffic import eventually, publish_cluster
+from tests.waiting import DEADLINE_S
 
-pytestmark = pytest.mark.timeout(600)  # the replay may compile first
 RECORDING = Path(__file__).parents[3] / "recordings" / "slow-receiver-0.1.0" / "recording"
 
 
@@ -40,7 +40,7 @@ async def replayed(url: str, state_dir: Path) -> None:
         session.post(f"{url}/api/v1/replays", json={"recording": "pod1"}, headers=headers) as answer,
     ):
         assert answer.status == 202
-    async with asyncio.timeout(300):
+    async with asyncio.timeout(DEADLINE_S):
         await eventually(url, "/api/v1/overview", lambda body: body["replays"])
 
 
@@ -50,7 +50,7 @@ async def test_a_replay_is_chosen_and_moved_in(api, bus, state_dir, browser):
     await expect(page.locator("#overview")).to_be_visible()
     await expect(page.locator("#replay")).to_be_hidden()
     await replayed(api.url, state_dir)
-    await page.locator("#replay-of").select_option(index=1, timeout=60_000)
+    await page.locator("#replay-of").select_option(index=1)
     await expect(page.locator("#verdict")).to_contain_text("Replay, not live:")
     await expect(page.locator("#incidents li")).to_have_count(1)
     await expect(page.locator("#detail-title")).to_contain_text("PFC storm")

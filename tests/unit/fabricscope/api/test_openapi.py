@@ -14,6 +14,7 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
 from tests.unit.fabricscope.api.traffic import bearer, eventually, get, incident, publish_cluster
 from tests.unit.traffic import publish_incidents
+from tests.waiting import DEADLINE_S
 
 ENDLESS = "/api/v1/stream"
 KNOWN = {"incident_id": "i1"}
@@ -157,7 +158,7 @@ def ask_everything(
         unchecked = [positive_data_acceptance, ignored_auth] if case.method == "POST" else []
         if "cursor" in (case.query or {}):  # nor that it comes from an answer
             unchecked.append(positive_data_acceptance)
-        case.call_and_validate(timeout=60, headers=headers, excluded_checks=unchecked)
+        case.call_and_validate(timeout=DEADLINE_S, headers=headers, excluded_checks=unchecked)
 
     for described in schema.get_all_operations():
         assert isinstance(described, Ok), described

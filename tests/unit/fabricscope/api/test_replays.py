@@ -18,8 +18,8 @@ from fabricscope.api.config import ApiConfig
 from fabricscope.api.instants import rfc3339_ns
 from fabricscope.api.service import ApiService
 from tests.unit.fabricscope.api.traffic import get
+from tests.waiting import DEADLINE_S
 
-pytestmark = pytest.mark.timeout(600)  # the replay may compile first
 PATH = "/api/v1/replays"
 RECORDING = Path(__file__).parents[3] / "recordings" / "slow-receiver-0.1.0" / "recording"
 
@@ -52,7 +52,7 @@ async def post(url: str, secret: str, recording: str) -> tuple[int, dict[str, An
 
 
 async def ended(url: str, identity: str) -> dict[str, Any]:
-    async with asyncio.timeout(300):
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             status, body = await get(url, f"{PATH}/{identity}")
             assert status == 200

@@ -22,6 +22,7 @@ from tests.servers.nginx import NginxStarter
 from tests.servers.process import free_port
 from tests.servers.prometheus import Prometheus
 from tests.unit.fabricscope.api.test_guard import PATH, WORK, create
+from tests.waiting import DEADLINE_S
 
 PAGE = (Path(__file__).parents[4] / "docs" / "security.md").read_text()
 LOGGED_IN = {"Cookie": "_oauth2_proxy=carol"}
@@ -63,7 +64,7 @@ async def test_prometheus_scrapes_the_api_with_a_token(api, state_dir, tmp_path)
     prometheus = Prometheus(tmp_path / "prometheus", config=f"{often}\nscrape_configs:\n{jobs}")
     await asyncio.to_thread(prometheus.start)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(DEADLINE_S):
             while not await asyncio.to_thread(prometheus.query, 'up{job="fabricscope-api"}'):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         assert await asyncio.to_thread(prometheus.query, 'up{job="fabricscope-api"} == 1')

@@ -10,6 +10,7 @@ import aiohttp
 from tests.unit.fabricscope.api.test_api import next_picture
 from tests.unit.fabricscope.api.traffic import incident
 from tests.unit.traffic import publish_incidents
+from tests.waiting import DEADLINE_S
 
 ROUNDS, INCIDENTS = 30, 40
 LONG = ("x" * 20_000,)  # of each incident: a picture of 0.8 MB, of which sockets of the kernel hold a few
@@ -23,7 +24,7 @@ async def test_a_reader_that_does_not_read_gets_the_newest_picture_and_holds_bac
     stuck.connect((urlsplit(api.url).hostname, urlsplit(api.url).port))
     stuck.sendall(b"GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
 
-    everything = aiohttp.ClientTimeout(total=120)
+    everything = aiohttp.ClientTimeout(total=DEADLINE_S)
     async with (
         aiohttp.ClientSession(timeout=everything, read_bufsize=2**22) as session,
         session.get(f"{api.url}/api/v1/stream") as answer,
@@ -37,7 +38,7 @@ async def test_a_reader_that_does_not_read_gets_the_newest_picture_and_holds_bac
     newest = f'"gpu_seconds":{float(ROUNDS)}'.encode()
     received = bytearray()
     stuck.setblocking(False)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         while newest not in received[-100_000:]:
             received += await asyncio.get_running_loop().sock_recv(stuck, 65_536)
     stuck.close()

@@ -28,6 +28,7 @@ from telemetry.samples import Collection, SampleBatch
 from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Role, TopologyFact
 from tests.unit.traffic import publish_batches
+from tests.waiting import DEADLINE_S
 
 NS = 1_000_000_000
 PAUSE = series_key(
@@ -125,8 +126,8 @@ async def get(url: str, path: str, **arguments) -> tuple[int, Any]:
 
 
 async def eventually(url: str, path: str, done, **arguments) -> Any:
-    """The first answer that is ``done``; TimeoutError after five minutes."""
-    async with asyncio.timeout(300):
+    """The first answer that is ``done``; TimeoutError when there is none."""
+    async with asyncio.timeout(DEADLINE_S):
         while True:
             _, body = await get(url, path, **arguments)
             if done(body):

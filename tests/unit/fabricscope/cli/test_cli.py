@@ -17,11 +17,12 @@ from fabricscope.cli import app
 from fabricscope.settings import load_settings
 from fabricscope.stages import Stage
 from simulator.faults import FAULTS
+from tests.waiting import DEADLINE_S
 
 
 def fabricscope(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fabricscope", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=folder)
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False, cwd=folder)
 
 
 def parameters() -> Iterator[tuple[str, list[str], str]]:
@@ -159,7 +160,9 @@ def app(_):
 cli.app = app
 cli.main()
 """
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=DEADLINE_S, check=False
+    )
     assert answer.returncode == 1
     assert answer.stderr.endswith("ValueError: \\u001b[31m http://***@host\n")
 

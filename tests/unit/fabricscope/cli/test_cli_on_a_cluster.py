@@ -14,10 +14,10 @@ import pytest
 import yaml
 
 from fabricscope.settings import load_settings
+from tests.waiting import DEADLINE_S
 
 ADDRESS_OFFSET = 43
 LISTS = 2  # the inventory, and the jobs of Slurm
-START_S_MAX = 120
 COLLECT_S = (4, 10, 30, 90)
 RECORD_S, SAMPLES_MIN = (6, 20, 60), 1000
 
@@ -33,7 +33,7 @@ class SimulatedCluster:
 
 def fabricscope(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fabricscope", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
 
 
 def start(log: Path, *arguments: object) -> subprocess.Popen[bytes]:
@@ -43,17 +43,17 @@ def start(log: Path, *arguments: object) -> subprocess.Popen[bytes]:
 
 
 def wait_for(path: Path, words: str) -> None:
-    deadline = time.monotonic() + START_S_MAX
+    deadline = time.monotonic() + DEADLINE_S
     while not (path.exists() and words in path.read_text()):
-        assert time.monotonic() < deadline, f"waited {START_S_MAX} s for {words!r} in {path}"
+        assert time.monotonic() < deadline, f"waited {DEADLINE_S} s for {words!r} in {path}"
         time.sleep(0.05)
 
 
 def wait_until_it_simulates() -> None:
     """The first steps of the model are made: where it has never run, it is compiled before."""
-    deadline = time.monotonic() + START_S_MAX
+    deadline = time.monotonic() + DEADLINE_S
     while True:
-        assert time.monotonic() < deadline, f"waited {START_S_MAX} s for the simulation to begin"
+        assert time.monotonic() < deadline, f"waited {DEADLINE_S} s for the simulation to begin"
         try:
             with urllib.request.urlopen(f"http://127.4.{ADDRESS_OFFSET}.1:6821/clock", timeout=5) as answer:
                 clock = json.load(answer)
@@ -107,7 +107,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimulatedClust
         for process in running:
             process.terminate()
         for process in running:
-            process.wait(60)
+            process.wait(DEADLINE_S)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from fabricscope.arguments.completion import Shell
 from fabricscope.cli import app
+from tests.waiting import DEADLINE_S
 
 PROGRAM = Path(sys.executable).with_name("fabricscope")
 
@@ -31,7 +32,9 @@ $(complete -p fabricscope | sed 's/.*-F \\([^ ]*\\) .*/\\1/') fabricscope
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     environment = {**os.environ, "PATH": f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True, timeout=60, env=environment)
+    done = subprocess.run(
+        ["bash", "-c", code], capture_output=True, text=True, check=True, timeout=DEADLINE_S, env=environment
+    )
     return sorted(done.stdout.split())
 
 
@@ -58,7 +61,7 @@ def test_the_other_shells_are_answered(shell: str) -> None:
         "_TYPER_COMPLETE_ARGS": "fabricscope tok",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    done = subprocess.run([PROGRAM], capture_output=True, text=True, check=False, timeout=60, env=environment)
+    done = subprocess.run([PROGRAM], capture_output=True, text=True, check=False, timeout=DEADLINE_S, env=environment)
     assert "token" in done.stdout
     assert "deadletter" not in done.stdout
 

@@ -33,6 +33,7 @@ from telemetry.topology import Device
 from tests.hostile_texts import WELL_FORMED
 from tests.unit.fabricscope.api.traffic import NS, eventually, incident
 from tests.unit.traffic import publish_batches, publish_incidents
+from tests.waiting import DEADLINE_S
 
 NOON_NS = 1_700_049_600 * NS
 ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -137,7 +138,7 @@ def test_of_scored_rows(tmp_path):
     with file.open("w", newline="") as written:
         csv.writer(written, lineterminator="\n").writerows([("time", "label, of it", "value"), *rows])
     command = [sys.executable, "-m", "fabricscope", "detect", str(file), "--by", "label, of it", "--value", "value"]
-    answer = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    answer = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, check=False)
     assert answer.returncode == 0, answer.stderr
     assert ACTS.findall(answer.stderr.decode()) == []
     heading, *scored = csv.reader(io.StringIO(answer.stdout.decode(), newline=""))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricscope.stages import Stage
+from tests.waiting import DEADLINE_S
 
 HEAVY = {
     *("numba", "polars", "grpc", "sklearn", "grafanalib", "scipy", "matplotlib", "aiokafka", "pandas", "numpy"),
@@ -54,7 +55,7 @@ STAGES: dict[Stage, set[str]] = {
 def loaded(code: str, *arguments: object) -> list[str]:
     """Names of the modules at the end of the code, in a process of its own."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
     last = answer.stdout.splitlines()[-1] if answer.stdout else ""
     assert last.startswith("loaded "), answer.stderr
     return last.split()[1:]
@@ -126,7 +127,9 @@ with all_kept():
     print(gc.isenabled(), gc.get_freeze_count() > 100_000)
 print(gc.isenabled(), gc.get_freeze_count() > 100_000)
 """
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S, check=True
+    )
     assert answer.stdout.split() == ["False", "False", "True", "True"]
 
 

@@ -7,12 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.waiting import DEADLINE_S
+
 COMMAND = [sys.executable, "-m", "fabricscope"]
 HEADER = "timestamp,value,score,alert,alert_start,expected,lower,upper,reason"
 
 
 def fabricscope(*arguments: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, timeout=120, check=False)
+    return subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, timeout=DEADLINE_S, check=False)
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def test_times_without_a_zone_are_of_the_one_that_is_named(tmp_path):
 def test_a_full_disk_is_reported(series):
     with open("/dev/full", "wb") as full:
         command = [*COMMAND, "detect", str(series)]
-        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=120, check=False)
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=DEADLINE_S, check=False)
     assert answer.returncode == 1
     assert answer.stderr.decode().splitlines() == ["fabricscope: standard output: No space left on device"]
 
@@ -118,11 +120,15 @@ assert "numba" not in sys.modules
 from fabricscope import Detector
 print(Detector().score([1, 2], [3.0, 4.0])["reason"].to_list())
 """
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S, check=True
+    )
     assert answer.stdout == "['not enough history', 'not enough history']\n"
 
 
 def test_the_example_of_the_detector_runs():
     code = "import doctest; from analytics.offline import api; print(doctest.testmod(api))"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE_S, check=True
+    )
     assert answer.stdout.startswith("TestResults(failed=0, attempted=6")

@@ -15,6 +15,7 @@ import pytest
 from fabricscope.api.access import tokens
 from fabricscope.arguments import token
 from tests.servers.process import free_port, wait_ready
+from tests.waiting import DEADLINE_S
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,7 +28,7 @@ def fabricscope(tmp_path: Path) -> Run:
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "fabricscope", *map(str, arguments), "--config", str(settings)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
 
     return run
 
@@ -43,14 +44,16 @@ def url(fabricscope: Run, tmp_path: Path) -> Iterator[str]:
     wait_ready(f"http://127.0.0.1:{port}/-/ready", process, log)
     yield f"http://127.0.0.1:{port}"
     process.terminate()
-    process.wait(60)
+    process.wait(DEADLINE_S)
 
 
 def announce(url: str, secret: str) -> int:
     headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
     body = b'{"kind": "drain", "objects": ["device:node1"]}'
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"{url}/api/v1/changes", body, headers), timeout=60) as got:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"{url}/api/v1/changes", body, headers), timeout=DEADLINE_S
+        ) as got:
             return int(got.status)
     except urllib.error.HTTPError as error:
         return error.code

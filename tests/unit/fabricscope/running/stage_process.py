@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from fabricscope.running.stopping import SUPERVISED
+from tests.waiting import DEADLINE_S
 
 Page = tuple[int, str]
 
@@ -54,7 +55,7 @@ class StageProcess:
     def get(self, path: str) -> Page | None:
         """Status and body of its page; None while it does not listen."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=30) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=DEADLINE_S) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import DEADLINE_S
+
 BLOCKED = """
 import asyncio, sys, time
 from pathlib import Path
@@ -50,7 +52,7 @@ def test_the_place_that_blocks_the_event_loop_is_logged_once_and_counted(tmp_pat
                 lines.append(line)
                 if "event loop is blocked" in line:
                     free.touch()
-            assert process.wait(60) == 0
+            assert process.wait(DEADLINE_S) == 0
         finally:
             process.kill()
     blocked = [line for line in lines if "event loop is blocked" in line]

@@ -26,9 +26,8 @@ from fabricscope.settings import Settings, load_settings
 from fabricscope.stages import Stage
 from tests.servers.process import free_port
 from tests.unit.fabricscope.running.stage_process import StageProcess
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
-pytestmark = pytest.mark.timeout(600)  # processes start, on a machine that may do other things
 SUCCESSFUL = "fabricscope_config_last_reload_successful"
 SUCCESS_TIME = "fabricscope_config_last_reload_success_timestamp_seconds"
 
@@ -155,7 +154,7 @@ class Program:
         headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/-/reload", b"{}", headers)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=DEADLINE_S) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refused:
             return refused.code, json.load(refused)
@@ -166,7 +165,7 @@ def program(tmp_path: Path) -> Iterator[Program]:
     running = Program(tmp_path)
     yield running
     running.process.terminate()
-    running.process.wait(60)
+    running.process.wait(DEADLINE_S)
 
 
 async def test_an_administrator_reloads_all_stages_and_the_audit_log_says_who(program: Program) -> None:

@@ -12,7 +12,6 @@ from tests.servers.process import free_port
 from tests.unit.fabricscope.running.stage_process import StageProcess
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(600)
 ABSENT = {"kind": "kafka", "kafka": {"bootstrap": ["127.0.0.1:1"]}}
 RECEIVER = {"receivers": [{"type": "webhook", "name": "ops", "url": "http://127.0.0.1:1/"}]}
 NEEDS: dict[str, dict[str, Any]] = {

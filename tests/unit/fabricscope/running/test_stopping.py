@@ -4,6 +4,8 @@ import signal
 import subprocess
 import sys
 
+from tests.waiting import DEADLINE_S
+
 HANGS = """
 import asyncio
 from fabricscope.running.stopping import stop_on_signals
@@ -27,6 +29,6 @@ def test_a_second_signal_ends_a_process_that_does_not_stop() -> None:
             process.send_signal(signal.SIGTERM)
             assert process.stdout.readline() == "stops\n"
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 1
+            assert process.wait(DEADLINE_S) == 1
         finally:
             process.kill()

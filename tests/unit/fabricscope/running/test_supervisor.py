@@ -16,8 +16,8 @@ from bus.owner.ownership import Ownership
 from bus.owner.role import Role
 from fabricscope.running.stopping import SUPERVISED
 from fabricscope.running.supervisor import Child, restart_wait_s
+from tests.waiting import DEADLINE_S
 
-DEADLINE_S = 60
 PARENT = """
 import asyncio, sys
 from pathlib import Path

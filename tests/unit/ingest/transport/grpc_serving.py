@@ -15,6 +15,7 @@ from ingest.transport.grpc_listener import GrpcListener
 from ingest.transport.http2_frames import frame
 from ingest.transport.http2_requests import Held
 from ingest.transport.refusals import RefusalReason
+from tests.waiting import DEADLINE_S
 
 ECHO, STREAM, HOLD = "/test.Test/Echo", "/test.Test/Stream", "/test.Test/Hold"
 SETTINGS = frame(frames.SETTINGS, 0, 0, b"")
@@ -58,7 +59,7 @@ class Server:
         return f"127.0.0.1:{self.port}"
 
     async def until(self, condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60.0):
+        async with asyncio.timeout(DEADLINE_S):
             while not condition():
                 self.changed.clear()
                 await self.changed.wait()
@@ -120,7 +121,7 @@ async def connected(server: Server) -> AsyncIterator[tuple[asyncio.StreamReader,
 async def read_until(reader: asyncio.StreamReader, wanted: bytes) -> bytes:
     """All that comes, up to something that is wanted."""
     found = b""
-    async with asyncio.timeout(60.0):
+    async with asyncio.timeout(DEADLINE_S):
         while wanted not in found:
             part = await reader.read(65536)
             assert part, f"closed after {found!r}"
@@ -131,7 +132,7 @@ async def read_until(reader: asyncio.StreamReader, wanted: bytes) -> bytes:
 async def read_to_end(reader: asyncio.StreamReader) -> bytes:
     """All that comes until the server closes; a reset is an end too."""
     found = b""
-    async with asyncio.timeout(60.0):
+    async with asyncio.timeout(DEADLINE_S):
         with suppress(OSError):
             while part := await reader.read(65536):
                 found += part

@@ -13,6 +13,7 @@ from ingest.transport.grpc_messages import CallEnded
 from ingest.transport.http2 import Call, CallSettings
 from ingest.transport.http2_frames import STREAM_ID, frame
 from telemetry.samples import DownReason
+from tests.waiting import DEADLINE_S
 
 FLOOD_BYTES = 32 * 2**20
 KEPT_BYTES_MAX = 4 * 2**20  # of 32 MiB; what one read and its answers need is less than 1 MiB
@@ -166,5 +167,5 @@ async def test_answers_that_nobody_takes_do_not_keep_the_connection(monkeypatch:
     monkeypatch.setattr("tests.unit.ingest.transport.test_http2_floods.Call", Watched)
     async with flooding(SETTINGS, PING) as port:
         await call(port, keepalive_s=60.0)
-        async with asyncio.timeout(60.0):
+        async with asyncio.timeout(DEADLINE_S):
             await lost.wait()

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from simulator.servers.config import ServeConfig, Unreachable
 from simulator.servers.service import SimulatorService
 from telemetry.topology import Gpu, Link, Mount, StorageTarget
 from tests.unit.simulator.servers.pages.test_pages import values
+from tests.waiting import DEADLINE_S, until
 
-DEADLINE_S = 60
 CLUSTER = SimulatorConfig(hosts=4, interval_s=2, jobs=JobMix(jobs=1))
 OFFSET = 60 + os.getpid() % 180  # test runs side by side keep out of each other's way
 
@@ -43,7 +43,7 @@ async def simulated(**settings: Any) -> AsyncIterator[SimulatorService]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=DEADLINE_S)) as session:
         yield session
 
 
@@ -67,12 +67,6 @@ async def break_it(http: aiohttp.ClientSession, service: SimulatorService, **fau
         assert answer.status == 200, await answer.text()
 
 
-async def eventually(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not await true():  # noqa: ASYNC110  # another program decides when
-            await asyncio.sleep(0.02)
-
-
 async def refused(http: aiohttp.ClientSession, url: str) -> bool:
     try:
         await text(http, url)
@@ -92,7 +86,7 @@ async def test_counters_only_grow_and_gauges_move(http: aiohttp.ClientSession) -
             now: int = (await control(http, service, "clock"))["now_ns"]
             return bool(now > start + 10 * NS_PER_S)
 
-        await eventually(ten_seconds_on)
+        await until(ten_seconds_on)
         pages.append(values(await text(http, exporter(1, 9100))))
     assert pages[0].keys() == pages[1].keys()
     counters = [key for key in pages[0] if key[0].endswith("_total")]
@@ -137,7 +131,7 @@ async def test_a_fault_over_the_control_port_is_in_the_truth_and_on_the_pages(
         async def gone() -> bool:
             return uuid not in await text(http, exporter(1, 9400))
 
-        await eventually(gone)
+        await until(gone)
         (truth,) = (await control(http, service, "truth"))["truth"]
         assert (truth["fault"], truth["root"]) == ("xid", f"gpu:node1/{uuid}")
         assert json.loads(truth_file.read_text()) == truth
@@ -150,7 +144,7 @@ async def test_scheduled_faults_happen(http: aiohttp.ClientSession) -> None:
         async def both() -> bool:
             return len((await control(http, service, "truth"))["truth"]) == 2
 
-        await eventually(both)
+        await until(both)
 
 
 async def test_a_host_without_power_refuses_and_the_others_answer(http: aiohttp.ClientSession) -> None:
@@ -158,7 +152,7 @@ async def test_a_host_without_power_refuses_and_the_others_answer(http: aiohttp.
         rack = service.layout.devices[service.layout.device_index["node1"]].rack
         await text(http, exporter(1, 9100))
         await break_it(http, service, fault="rack-power-loss", target=rack)
-        await eventually(lambda: refused(http, exporter(1, 9100)))
+        await until(lambda: refused(http, exporter(1, 9100)))
         assert (await control(http, service, "state"))["devices"]["node1"] is False
         assert json.loads(await text(http, f"http://127.4.{OFFSET}.1:6820/slurm/v0.0.41/jobs"))["errors"] == []
 
@@ -176,7 +170,7 @@ async def test_a_host_without_power_hangs_when_that_is_wanted(http: aiohttp.Clie
                 return True
             return False
 
-        await eventually(hangs)
+        await until(hangs)
 
 
 async def test_a_frozen_exporter_repeats_its_page(http: aiohttp.ClientSession) -> None:
@@ -186,7 +180,7 @@ async def test_a_frozen_exporter_repeats_its_page(http: aiohttp.ClientSession) -
         async def frozen() -> bool:
             return bool((await control(http, service, "state"))["frozen"])
 
-        await eventually(frozen)
+        await until(frozen)
         (name,) = (await control(http, service, "state"))["frozen"]
         exporter_name, _, device = name.partition("/")
         port = {"node": 9100, "dcgm": 9400}[exporter_name]
@@ -197,7 +191,7 @@ async def test_a_frozen_exporter_repeats_its_page(http: aiohttp.ClientSession) -
         async def others_moved() -> bool:
             return values(await text(http, exporter(host % 4 + 1, port))) != other
 
-        await eventually(others_moved)
+        await until(others_moved)
         assert values(await text(http, exporter(host, port))) == first
 
 
@@ -218,7 +212,7 @@ async def test_wrong_faults_are_refused_and_the_cluster_goes_on(http: aiohttp.Cl
             now: int = (await control(http, service, "clock"))["now_ns"]
             return bool(now > before)
 
-        await eventually(moves_on)
+        await until(moves_on)
         assert (await control(http, service, "truth"))["truth"] == []
 
 

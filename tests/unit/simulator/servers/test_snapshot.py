@@ -9,6 +9,7 @@ import pytest
 from common.units import NS_PER_S
 from simulator.servers.snapshot import Latest, copied
 from tests.unit.simulator.servers.readings import filled_readings, later, small_layout
+from tests.waiting import DEADLINE_S
 
 LAYOUT = small_layout()
 
@@ -42,7 +43,7 @@ async def test_who_waits_for_a_change_gets_it_with_the_next_publication() -> Non
     await asyncio.sleep(0)
     assert not any(task.done() for task in waiting)
     latest.publish(readings)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(DEADLINE_S):
         await asyncio.gather(*waiting)
         await latest.changed(1)  # the newest is already another one
     assert latest().number == 2

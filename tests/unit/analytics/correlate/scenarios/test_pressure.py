@@ -6,21 +6,11 @@ import pytest
 
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident, Severity
 from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
 from telemetry.topology import Job, TopologyFact
-from tests.unit.analytics.correlate.faults import Make, cycle_of_pauses, incast, ring, slow_receiver
+from tests.unit.analytics.correlate.faults import Make, incast, slow_receiver
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
-
-
-def of_kind(run: Run, kind: I) -> Incident:
-    (found,) = [incident for incident in run.incidents.values() if incident.kind is kind]
-    return found
-
-
-def about(run: Run, port: str) -> Incident:
-    (found,) = [incident for incident in run.incidents.values() if incident.root.name == port]
-    return found
 
 
 def without_jobs(ticks: list[list[Finding]]) -> list[list[Finding]]:
@@ -66,7 +56,7 @@ def test_a_job_of_another_host_behind_the_same_switch_waits_for_something_else(
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
     run.tick(cluster.find(K.JOB_STALLED, f"job:{job}", 5))
     run.tick(ticks=3)
-    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
+    assert run.of_kind(I.SLOW_RECEIVER).severity is severity
 
 
 def test_a_job_whose_switch_a_pause_reached_waits_for_it(cluster: Fabric, run: Run) -> None:
@@ -87,7 +77,7 @@ def test_a_job_that_slows_down_long_after_the_pressure_began_waits_for_something
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0))
     run.tick(cluster.find(K.JOB_SLOWED, "job:1", after_s))
     run.tick(ticks=15)
-    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
+    assert run.of_kind(I.SLOW_RECEIVER).severity is severity
 
 
 def test_readers_of_a_storage_server_wait_for_its_port(cluster: Fabric, run: Run) -> None:
@@ -95,48 +85,6 @@ def test_readers_of_a_storage_server_wait_for_its_port(cluster: Fabric, run: Run
     run.tick(cluster.find(K.CHECKPOINT_LATE, "job:2", 300))
     run.tick(ticks=61)
     assert (run.only.kind, run.only.severity) == (I.SLOW_RECEIVER, Severity.CRITICAL)
-
-
-def test_short_pauses_in_a_cycle_are_no_deadlock(cluster: Fabric, run: Run) -> None:
-    for findings in cycle_of_pauses(cluster):
-        run.tick(*findings)
-    run.tick(ticks=30)
-    assert (run.only.kind, run.only.severity) == (I.CONGESTION, Severity.INFO)
-
-
-def test_one_port_that_stands_still_makes_no_deadlock_of_a_cycle(cluster: Fabric, run: Run) -> None:
-    run.tick(*cycle_of_pauses(cluster)[0], cluster.find(K.PAUSE_STORM, ring(cluster)[0]))
-    run.tick(ticks=30)
-    assert run.only.kind is I.CONGESTION
-
-
-def test_a_target_that_gets_slow_while_a_port_stands_still_waits_for_what_that_is(cluster: Fabric, run: Run) -> None:
-    """The ports of a deadlock are read one after the other; little reaches the servers meanwhile."""
-    first, second = (cluster.find(K.PAUSE_STORM, port, at) for at, port in enumerate(ring(cluster)[:2]))
-    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 2, score=9)
-    run.tick(*cycle_of_pauses(cluster)[0], first, slow, cluster.find(K.JOB_STALLED, "job:1", 2))
-    run.tick(second, ticks=12)
-    assert run.pages == [f"pause_loop {ring(cluster)[0]}"]
-    assert run.only.title.endswith("32 GPUs, job 1 stalled")
-
-
-@pytest.mark.parametrize(("stands", "kind"), [(False, I.PAUSE_LOOP), (True, I.SLOW_RECEIVER)])
-def test_a_host_that_pauses_its_leaf_now_and_then_is_no_way_out_of_a_deadlock(
-    cluster: Fabric, run: Run, stands: bool, kind: I
-) -> None:
-    """A port that has stood still all the time waits for no port that sends; one to a dead NIC stands still itself."""
-    facing = cluster.facing(2, 3)
-    storms = [cluster.find(K.PAUSE_STORM, port) for port in [*ring(cluster), *[facing] * stands]]
-    run.tick(*cycle_of_pauses(cluster)[0], cluster.find(K.PFC_PAUSE_RECEIVED, facing), *storms)
-    run.tick(cluster.find(K.JOB_STALLED, "job:2", 5), ticks=3)
-    assert run.pages == [f"{kind} {ring(cluster)[0] if kind is I.PAUSE_LOOP else facing}"]
-
-
-def test_a_deadlock_is_critical_whoever_waits(cluster: Fabric, run: Run) -> None:
-    storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[:2]]
-    run.tick(*cycle_of_pauses(cluster)[0], *storms)
-    run.tick(ticks=2)
-    assert (run.only.kind, run.only.severity) == (I.PAUSE_LOOP, Severity.CRITICAL)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +99,7 @@ def test_congestion_without_an_origin_is_raised_by_jobs_behind_it(
     run.tick(ticks=30)
     assert run.roots[0] == f"congestion {cluster.downlink(1, 1)}"
     assert [incident.kind for incident in run.incidents.values()] == [kind for kind, _ in expected]
-    assert of_kind(run, I.CONGESTION).severity is expected[0][1]
+    assert run.of_kind(I.CONGESTION).severity is expected[0][1]
 
 
 def test_an_incident_whose_job_ended_keeps_its_severity(cluster: Fabric, run: Run) -> None:
@@ -211,96 +159,7 @@ def test_a_job_that_was_slow_before_the_pressure_does_not_stall_for_it(cluster: 
     run.tick(ticks=10)
     run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 50), cluster.find(K.JOB_STALLED, "job:1", 55))
     run.tick(ticks=5)
-    assert of_kind(run, I.SLOW_RECEIVER).severity is Severity.INFO
-
-
-@pytest.mark.parametrize(("waits_s", "severity"), [(5, Severity.INFO), (10, Severity.CRITICAL)])
-def test_an_incast_pages_once_every_port_was_read_again_since_the_job_waits(
-    cluster: Fabric, run: Run, waits_s: int, severity: Severity
-) -> None:
-    """The next collection may show that the congested port is paused by another one, which is where it begins."""
-    run.tick(*incast(cluster)[0], ticks=6)
-    waiting = cluster.find(K.JOB_STALLED, "job:1", (run.now_ns - T0) / S)
-    run.tick(waiting, ticks=waits_s // 5)
-    assert of_kind(run, I.INCAST).severity is severity
-
-
-@pytest.mark.parametrize(
-    ("lost", "waits_s", "severity"),
-    [(0.3, 15, Severity.INFO), (0.3, 20, Severity.CRITICAL), (0.5, 5, Severity.INFO), (0.5, 10, Severity.CRITICAL)],
-)
-def test_an_incast_pages_for_a_bin_that_is_hardly_low_once_the_next_one_was_judged(
-    cluster: Fabric, run: Run, lost: float, waits_s: int, severity: Severity
-) -> None:
-    run.tick(*incast(cluster)[0], ticks=6)
-    run.tick(dip(cluster, (run.now_ns - T0) / S, lost), ticks=waits_s // 5)
-    assert of_kind(run, I.INCAST).severity is severity
-
-
-def dip(cluster: Fabric, onset_s: float, lost: float = 0.8) -> Finding:
-    """A single low bin of job 1, which opens no incident."""
-    finding = cluster.find(K.JOB_SLOWED, "job:1", onset_s, score=0.5)
-    return replace(finding, confidence=0.2, evidence=(Evidence("work", 1.0 - lost, 1.0, "ratio"),))
-
-
-@pytest.mark.parametrize(
-    ("also_paused_by", "slumps", "severity"),
-    [
-        (None, False, Severity.CRITICAL),
-        (1, False, Severity.INFO),  # node1 runs the same job, and pauses its leaf as well
-        (5, False, Severity.CRITICAL),  # node5 runs another one
-        (1, True, Severity.CRITICAL),
-    ],
-)
-def test_a_job_whose_hosts_pause_here_and_there_does_not_wait_for_one_of_them_by_one_low_bin(
-    cluster: Fabric, run: Run, also_paused_by: int | None, slumps: bool, severity: Severity
-) -> None:
-    if also_paused_by is not None:
-        run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(2, also_paused_by), 0))
-    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), 0, score=3))
-    low = dip(cluster, 5)
-    run.tick(replace(low, confidence=0.8, score=1.5) if slumps else low)
-    run.tick(ticks=2)
-    assert about(run, cluster.facing(3, 2)).severity is severity
-
-
-@pytest.mark.parametrize(
-    ("port", "score", "severity"),
-    [
-        ("", 0.5, Severity.CRITICAL),  # a single low bin of its pace
-        ("", 1.5, Severity.INFO),
-        ("leaf1/Ethernet7000", 1.5, Severity.CRITICAL),  # of a storage server, where its data come from
-    ],
-)
-def test_a_job_that_works_less_outside_of_kernels_waits_for_no_port_but_that_of_its_storage(
-    cluster: Fabric, run: Run, port: str, score: float, severity: Severity
-) -> None:
-    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, port or cluster.facing(3, 2), 0))
-    run.tick(replace(dip(cluster, 5), score=score))
-    run.tick(ticks=3)
-    assert of_kind(run, I.SLOW_RECEIVER).severity is severity
-
-
-def test_an_incast_of_experts_is_not_why_a_job_waits_for_its_data(cluster: Fabric, run: Run) -> None:
-    run.tick(*incast(cluster)[0], ticks=6)
-    run.tick(replace(dip(cluster, (run.now_ns - T0) / S), score=1.5), ticks=12)
-    assert (run.only.kind, run.only.severity) == (I.INCAST, Severity.INFO)
-
-
-@pytest.mark.parametrize(
-    ("idle", "expected"),
-    [(True, {(I.INCAST, Severity.INFO), (I.UNEXPLAINED, Severity.CRITICAL)}), (False, {(I.INCAST, Severity.CRITICAL)})],
-)
-def test_an_incast_of_experts_is_not_why_gpus_have_no_kernels(
-    cluster: Fabric, run: Run, idle: bool, expected: set[tuple[I, Severity]]
-) -> None:
-    """A job that computes nothing while it opens the files of its data."""
-    run.tick(*incast(cluster)[0], ticks=6)
-    at_s = (run.now_ns - T0) / S
-    waits = replace(cluster.find(K.JOB_IDLE, "job:1", at_s), confidence=0.2)
-    run.tick(*[waits] * idle, cluster.find(K.JOB_STALLED, "job:1", at_s))
-    run.tick(ticks=14)
-    assert {(incident.kind, incident.severity) for incident in run.incidents.values()} == expected
+    assert run.of_kind(I.SLOW_RECEIVER).severity is Severity.INFO
 
 
 def test_a_slow_receiver_pages_a_tick_after_the_job_began_to_wait(cluster: Fabric, run: Run) -> None:
@@ -345,34 +204,6 @@ def test_what_people_are_paged_for_began_when_the_job_began_to_wait(cluster: Fab
     assert (run.only.severity, run.only.onset_ns) == (Severity.CRITICAL, T0 + 290 * S)
     assert "leaf3/Ethernet0 pauses its peer" in run.only.first_symptom
     assert any("leaf3/Ethernet4 is paused" in entry.text for entry in run.only.timeline)
-
-
-def paused_at_most(cluster: Fabric, port: str, share: float) -> Finding:
-    """Where frames alone are counted."""
-    pause = cluster.find(K.PFC_PAUSE_RECEIVED, port)
-    return replace(pause, evidence=(Evidence(pause.evidence[0].series, share, None, "ratio at most"),))
-
-
-@pytest.mark.parametrize(
-    ("other", "page"),
-    [
-        (0.6, "pause_loop leaf1/Ethernet4000"),
-        (1.0, "slow_receiver leaf3/Ethernet16"),  # that one may stand still as well: it may be the way out
-    ],
-)
-def test_ports_of_a_deadlock_that_have_nothing_to_send_hold_up_those_that_stand_still(
-    cluster: Fabric, run: Run, other: float, page: str
-) -> None:
-    """Nothing reaches two ports of the ring, so their queues are empty and nobody can see that they stand still. They
-    are paused all the time; the other port of their spine, towards a leaf that a host pauses, is not."""
-    ways = [cluster.downlink(1, 3), cluster.facing(3, 5)]
-    pauses = [*(paused_at_most(cluster, port, 1.0) for port in ring(cluster))]
-    pauses += [paused_at_most(cluster, port, other) for port in ways]
-    storms = [cluster.find(K.PAUSE_STORM, port) for port in ring(cluster)[::2]]
-    slow = cluster.find(K.STORAGE_SLOW, "storage_target:scratch/OST0000", 2, score=9)
-    run.tick(*pauses, *storms)
-    run.tick(slow, cluster.find(K.JOB_STALLED, "job:1", 5), ticks=6)
-    assert run.pages == [page]
 
 
 @pytest.mark.parametrize("counted", ["time", "frames"])
@@ -442,13 +273,13 @@ def test_a_wait_goes_on_to_where_the_pauses_turn_out_to_begin_while_nobody_was_p
         *(cluster.find(K.JOB_SLOWED, f"job:{job}", 312) for job in (1, 2)),
     )
     assert run.pages == []
-    assert about(run, old).title.endswith("32 GPUs, job 2 stalled")
+    assert run.about(old).title.endswith("32 GPUs, job 2 stalled")
     run.tick(
         *(cluster.find(K.PFC_PAUSE_RECEIVED, port, 309) for port in (cluster.uplink(5, 1), cluster.downlink(1, 1))),
         ticks=30,
     )
     assert run.pages == [f"incast {root}"]
-    assert about(run, root).title.endswith("2 jobs stalled")
+    assert run.about(root).title.endswith("2 jobs stalled")
 
 
 def test_of_two_hosts_that_began_to_pause_just_then_the_job_waits_for_the_one_that_pauses_most(
@@ -461,17 +292,3 @@ def test_of_two_hosts_that_began_to_pause_just_then_the_job_waits_for_the_one_th
     assert run.pages == [f"slow_receiver {most}"]
     run.tick(ticks=30)
     assert len(run.pages) == 1
-
-
-def test_a_deadlock_is_named_by_ports_that_stand_still_before_their_pauses_are_unusual(
-    cluster: Fabric, run: Run
-) -> None:
-    """Where frames alone are counted it takes more samples until pauses are a finding than until a port is stuck."""
-    ports = ring(cluster)
-    old = cluster.facing(2, 4)
-    run.tick(*(cluster.find(kind, old, 0, 4) for kind in (K.QUEUE_CONGESTED, K.ECN_MARKING)), ticks=60)
-    storms = [cluster.find(K.PAUSE_STORM, port, 302, 3) for port in ports]
-    pauses = [cluster.find(K.PFC_PAUSE_RECEIVED, port, 301, 5) for port in ports[1::2]]
-    run.tick(*storms, *pauses, cluster.find(K.JOB_SLOWED, "job:1", 303), ticks=20)
-    assert run.pages == [f"pause_loop {ports[1]}"]
-    assert of_kind(run, I.PAUSE_LOOP).title.endswith("32 GPUs, job 1 stalled")

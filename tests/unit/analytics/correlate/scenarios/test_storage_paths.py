@@ -9,8 +9,8 @@ from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
 from analytics.models.storage_clients import CLIENTS_MEASURED, SERVER_SECONDS
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident, Severity
 from telemetry.incidents import IncidentKind as I
+from telemetry.incidents import Severity
 from telemetry.objects import device
 from telemetry.series import series_key
 from telemetry.topology import Device, Entity, Job, Link, Mount, Role, StorageTarget
@@ -71,11 +71,6 @@ def wait(
 
 def waits(*clients: str, at: float = 0.0, server_s: float | None = None, measured: int = 8) -> list[Finding]:
     return [wait(client, at, server_s=server_s, measured=measured) for client in clients]
-
-
-def of(run: Run, kind: I) -> Incident:
-    (found,) = [one for one in run.incidents.values() if one.kind is kind]
-    return found
 
 
 def test_a_target_is_blamed_where_clients_over_different_paths_and_its_own_times_say_so(served: Fabric) -> None:

@@ -8,14 +8,8 @@ import pytest
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
-from telemetry.incidents import Incident
 from telemetry.incidents import IncidentKind as I
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
-
-
-def of(run: Run, kind: I) -> Incident:
-    (found,) = [one for one in run.incidents.values() if one.kind is kind]
-    return found
 
 
 def test_it_names_its_reason_its_evidence_and_what_it_predicts(cluster: Fabric, run: Run) -> None:
@@ -38,7 +32,7 @@ def test_what_nothing_speaks_for_is_ruled_out_by_that(cluster: Fabric, run: Run)
 def test_a_cause_that_was_not_chosen_says_what_it_leaves(cluster: Fabric, run: Run) -> None:
     gpu = cluster.gpu(1, 1)
     run.tick(cluster.find(K.STRAGGLER, gpu), cluster.find(K.GPU_THROTTLED, gpu), ticks=4)
-    assert of(run, I.GPU_FAULT).against[0] == (
+    assert run.of_kind(I.GPU_FAULT).against[0] == (
         "not straggler at node1 GPU 1 (GPU-0001-1): it does not explain that node1 GPU 1 (GPU-0001-1) is throttled "
         "(90 % against 10 %)"
     )
@@ -55,19 +49,19 @@ def test_another_incident_that_resembles_it_is_ruled_out_by_what_it_does_not_exp
     other: str, at_s: float, objection: str, cluster: Fabric, run: Run
 ) -> None:
     run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(1, 1)), cluster.find(K.OVERHEATED, other, at_s), ticks=6)
-    assert of(run, I.GPU_FAULT).against[0] == f"not environment at {other.partition(':')[2]}: {objection}"
+    assert run.of_kind(I.GPU_FAULT).against[0] == f"not environment at {other.partition(':')[2]}: {objection}"
 
 
 def test_another_incident_is_ruled_out_by_time(cluster: Fabric, run: Run) -> None:
     run.tick(ticks=20)
     run.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), cluster.find(K.GPU_HUNG, cluster.gpu(1, 1), 4))
     run.tick(cluster.find(K.OVERHEATED, "rack:r1", 60), cluster.find(K.GPU_THROTTLED, cluster.gpu(2, 1), 62), ticks=6)
-    assert of(run, I.GPU_FAULT).against[0] == "not environment at r1: it began 55 s after job 1 showed this"
+    assert run.of_kind(I.GPU_FAULT).against[0] == "not environment at r1: it began 55 s after job 1 showed this"
 
 
 def test_a_device_that_does_not_answer_is_missing(cluster: Fabric, run: Run) -> None:
     run.tick(cluster.find(K.LINK_DOWN, cluster.uplink(1, 1)), cluster.find(K.TARGET_SILENT, "spine1"), ticks=6)
-    link = of(run, I.LINK_DOWN)
+    link = run.of_kind(I.LINK_DOWN)
     assert link.missing[0] == "spine1 not heard of"
     assert "spine1/Ethernet0, the other end, shows nothing of it" in link.missing
 

@@ -12,6 +12,7 @@ import pytest
 from common.errors import Unavailable
 from fabricscope.api.access.audit import FILES_MAX, AuditEntry, AuditLog
 from tests.hostile_texts import HOSTILE_TEXTS
+from tests.waiting import DEADLINE_S
 
 AT_NS = 1_700_000_000_123_456_789
 
@@ -129,6 +130,6 @@ log.append(AuditEntry(0, "ci", "", "", "POST /3", "201"))
 
 def test_a_disk_without_room_is_named_and_no_half_line_stays(tmp_path):
     command = [sys.executable, "-c", FULL_DISK, str(tmp_path)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=True)
     assert answer.stdout.startswith(f"audit log {tmp_path}/audit.jsonl: ")
     assert [line["action"] for line in lines(tmp_path / "audit.jsonl")] == ["POST /1", "POST /3"]

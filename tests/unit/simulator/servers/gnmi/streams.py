@@ -11,8 +11,7 @@ from google.protobuf.message import Message
 from common.units import NS_PER_S
 from simulator.servers.gnmi.paths import parse_elems, to_proto
 from telemetry.gnmi import gnmi_pb2
-
-DEADLINE_S = 20
+from tests.waiting import DEADLINE_S
 
 
 class StreamEnded(Exception):
