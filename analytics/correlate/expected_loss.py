@@ -1,5 +1,5 @@
-"""What a fault of a path costs before the jobs that need it show so: they stop with a link that is lost, and wait for
-one that is busy with what they send for much of the time. Their work is known later.
+"""What a fault costs before the jobs that need it show so: they stop with a link that is lost, wait for one that is
+busy with what they send for much of the time, and go on at the pace of a GPU that got slow. Their work is known later.
 
 What is expected counts like what is measured, for as long as a job may take to show it, and is taken back where the job
 went on working.
@@ -7,11 +7,13 @@ went on working.
 
 from collections.abc import Collection, Mapping
 from operator import attrgetter
+from typing import NamedTuple
 
 from analytics.correlate.cost import Wait, newly_waited
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.tracks import Track
 from analytics.correlate.view import CorrelationView
+from analytics.models.expected_share import EXPECTED_SHARE
 from analytics.models.usual_load import USUAL_LOAD
 from common.units import to_ns
 from telemetry.findings import Finding, FindingKind
@@ -22,24 +24,35 @@ from telemetry.objects import ObjectRef, job
 SHOWS_INTERVALS = 3.0
 # Of the speed that is left: who keeps a link busy for half of the time hardly hides all of that (assumption).
 BUSY_SHARE = 0.5
+_OF_GPUS = frozenset({IncidentKind.GPU_FAULT, IncidentKind.ENVIRONMENT})
+
+
+class _Loss(NamedTuple):
+    """shares: of its time that each job loses, by id. since_ns: when that began, as far as readings say. until_ns: by
+    when its work shows it."""
+
+    shares: Mapping[str, float]
+    since_ns: int
+    until_ns: int
+
+
+_NONE = _Loss({}, 0, 0)
 
 
 def expected(view: CorrelationView, track: Track, waiting: Mapping[str, Wait], now_ns: int) -> dict[str, Wait]:
-    """Jobs on several hosts with one at the link, while it is too early for their work to show what they lose.
+    """Jobs on several hosts with one at the link, and those of a slow GPU, while it is too early for their work to show
+    what they lose.
 
     None where it was so when it was first seen, and where work on it is planned. Jobs that mount a file system ask for
     it now and then, so those behind a lost server stop later. waiting: jobs that show it; of one that is slowed the
     first low bins are partly from before.
     """
-    share, since_ns = _loss(view, track)
-    until_ns = since_ns + view.config.intervals_ns(SHOWS_INTERVALS)  # whatever the cadence of its ports
-    if not share or track.cause.change or track.since_first_seen or now_ns >= until_ns:
+    loss = _of_gpus(view, track) or _of_path(view, track)
+    if track.cause.change or track.since_first_seen or now_ns >= loss.until_ns:
         return {}
-    reach = view.cluster.reach(track.cause)
-    here = {job_id for host in reach.hosts for job_id in view.jobs.on_device(host)}
     return {
-        job_id: Wait(share, max(since_ns, view.jobs.running[job_id].started_ns), until_ns)
-        for job_id in sorted(here & reach.cut_off)
+        job_id: Wait(loss.shares[job_id], max(loss.since_ns, view.jobs.running[job_id].started_ns), loss.until_ns)
+        for job_id in sorted(loss.shares)
         if job_id not in waiting or waiting[job_id].mean
     }
 
@@ -58,7 +71,7 @@ def count(
         wait = waits[job_id]
         number = sum(ref not in dead for ref in view.jobs.kept_idle(job_id)) if dead else view.jobs.gpu_count(job_id)
         if job_id not in track.expected:
-            track.note(now_ns, job(job_id), _text(job_id, number, wait))
+            track.note(now_ns, job(job_id), _text(track, job_id, number, wait))
         seconds = number * newly_waited(track, job_id, wait, now_ns)
         track.expected[job_id] = track.expected.get(job_id, 0.0) + seconds
 
@@ -74,16 +87,38 @@ def settle(track: Track, waits: Mapping[str, Wait], now_ns: int) -> None:
             track.note(now_ns, job(job_id), f"job {job_id} shows no loss: what it was expected to lose does not count")
 
 
-def _text(job_id: str, number: int, wait: Wait) -> str:
+def _text(track: Track, job_id: str, number: int, wait: Wait) -> str:
     lost = f"count as lost since {clock(wait.since_ns)}, until its work shows what it loses"
     if wait.share == 1.0:
         return f"job {job_id} cut off: its {number} GPUs {lost}"
-    share = f"{100 * wait.share:.0f} %"
-    return f"job {job_id} usually sends too much for that speed: {share} of its {number} GPUs {lost}"
+    slow = track.cause.kind is IncidentKind.LINK_DEGRADED
+    why = "usually sends too much for that speed" if slow else "goes on at the pace of its slowest GPU"
+    return f"job {job_id} {why}: {100 * wait.share:.0f} % of its {number} GPUs {lost}"
 
 
-def _loss(view: CorrelationView, track: Track) -> tuple[float, int]:
-    """The share of its time that who needs the link loses, and when it was lost or got slow, as far as readings say.
+def _of_gpus(view: CorrelationView, track: Track) -> _Loss | None:
+    """What jobs lose by the slowest of their GPUs, as detectors say. Its readings show the work of the job too."""
+    if track.cause.kind not in _OF_GPUS:
+        return None
+    primary = (view.by_id[found] for found in track.primary if found in view.by_id)
+    slow = [(finding, share) for finding in primary if (share := _share(finding))]
+    if not slow:
+        return None
+    shares: dict[str, float] = {}
+    for finding, share in slow:
+        for job_id in view.jobs.of(finding.object):
+            shares[job_id] = max(share, shares.get(job_id, 0.0))
+    first = min((finding for finding, _ in slow), key=attrgetter("onset_ns", "id"))
+    since_ns = first.onset_ns - to_ns(first.cadence_s) // 2
+    return _Loss(shares, since_ns, since_ns + view.config.intervals_ns(SHOWS_INTERVALS, first.cadence_s))
+
+
+def _share(finding: Finding) -> float:
+    return max((each.value for each in finding.evidence if each.series.startswith(EXPECTED_SHARE)), default=0.0)
+
+
+def _of_path(view: CorrelationView, track: Track) -> _Loss:
+    """What who needs a link loses that was lost or got slow.
 
     It was before the first reading that shows it and after the one before that. The earliest of k devices, which are
     read at moments of their own, comes a k + 1st of the time between two readings after it, on average. Those are the
@@ -94,16 +129,19 @@ def _loss(view: CorrelationView, track: Track) -> tuple[float, int]:
     elif track.cause.kind is IncidentKind.LINK_DEGRADED:
         kind = FindingKind.LINK_SLOW
     else:
-        return 0.0, 0
+        return _NONE
     primary = (view.by_id.get(finding) for finding in track.primary)
     shown = [found for found in primary if found is not None and found.kind is kind]
-    if not shown:
-        return 0.0, 0
-    share = 1.0 if track.cause.takes_paths else max(map(_too_slow, shown))
+    share = 1.0 if track.cause.takes_paths else max(map(_too_slow, shown), default=0.0)
+    if not shown or not share:
+        return _NONE
     first = min(shown, key=attrgetter("onset_ns", "id"))
     every_ns = to_ns(first.cadence_s) or view.config.interval_ns
-    readers = len(view.cluster.reach(track.cause).devices - {track.cause.root.name})
-    return share, first.onset_ns - every_ns // (1 + readers)
+    reach = view.cluster.reach(track.cause)
+    here = {job_id for host in reach.hosts for job_id in view.jobs.on_device(host)}
+    since_ns = first.onset_ns - every_ns // (1 + len(reach.devices - {track.cause.root.name}))
+    until_ns = since_ns + view.config.intervals_ns(SHOWS_INTERVALS)  # whatever the cadence of its ports
+    return _Loss(dict.fromkeys(here & reach.cut_off, share), since_ns, until_ns)
 
 
 def _too_slow(finding: Finding) -> float:

@@ -60,6 +60,8 @@ _REACHED: Mapping[Within, frozenset[Near]] = {
     Within.PATH: frozenset({Near.DEVICE}),
 }
 _THROUGH_JOB = frozenset({Near.CERTAIN_JOB, Near.POSSIBLE_JOB})
+# What a GPU shows whose heat or power lowers the clocks of its neighbours too: not that it is only warm, or hangs.
+_LOWERS_CLOCKS = frozenset({FindingKind.GPU_THROTTLED, FindingKind.GPU_XID, FindingKind.GPU_LOST})
 
 
 def effect_of(finding: Finding) -> Effect:
@@ -130,6 +132,9 @@ def contradicts(cause: Cause, near: Near, shown: Shown, evidence: Collection[Fin
         return Objection.EFFECT
     if near not in _REACHED[prediction.within] or (shown.own_clock and near in _THROUGH_JOB):
         return Objection.PLACE
+    of_neighbour = shown.own_clock and near is Near.DEVICE and cause.kind is IncidentKind.GPU_FAULT
+    if of_neighbour and evidence is not None and _LOWERS_CLOCKS.isdisjoint(evidence):
+        return Objection.MECHANISM
     known = frozenset() if evidence is None and cause.harmless else evidence  # of what is harmless none was there
     if prediction.through and known is not None and prediction.through.isdisjoint(known):
         return Objection.MECHANISM

@@ -1,14 +1,17 @@
 """GPU throttle: clocks reduced by heat or a power brake. A power cap is normal under load and is not judged.
 
 A GPU whose job waits for something else cools down, broken or not: what it draws too little for shows no repair.
+A job in lockstep goes on at the clock of its slowest GPU, so what is missing of that is what it will lose. That is
+evidence, long before the work of the job can show it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analytics.detectors.spec import Detector, Verdicts, verdicts_of
+from analytics.detectors.jobs.lockstep import expected_share
+from analytics.detectors.spec import NO_VERDICTS, Detector, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
@@ -31,6 +34,7 @@ class GpuThrottle(Detector):
     name: str = "gpu_throttle"
     kind: FindingKind = FindingKind.GPU_THROTTLED
     metrics: tuple[str, ...] = ("gpu_throttle_seconds_total", "gpu_throttle_active")
+    scope: Scope = Scope.CLUSTER  # whose clock is compared with those of its job
     persist: int = 2
     fire_immediately_score: float = 5.0
 
@@ -39,4 +43,7 @@ class GpuThrottle(Detector):
         score = np.concatenate([seconds.values / GPU_THROTTLED_SHARE_MAX, flags.values])
         drawn = [column for metric in _POWERS if len(column := view.column(metric))]
         load = drawn[0] if drawn else None
-        return [verdicts_of(view.joined([seconds, flags]), score, load=load, loaded_share=_LOADED_SHARE)]
+        found = verdicts_of(view.joined([seconds, flags]), score, load=load, loaded_share=_LOADED_SHARE)
+        if found is NO_VERDICTS:
+            return [found]
+        return [replace(found, evidence=(*found.evidence, expected_share(view, found.objects)))]

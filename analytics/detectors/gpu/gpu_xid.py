@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.detectors.gpu import nvlink_lost
 from analytics.detectors.gpu.programs import job_at, program_of
 from analytics.detectors.spec import NO_VERDICTS, Detector, EvidenceColumns, Scope, Verdicts, verdicts_of
 from analytics.state.memory import Memory, MemoryColumn
@@ -128,7 +129,8 @@ def _with_repeats(
 
     repeats = EvidenceColumns(xids.sids, own[at], usual[at], "programs", programs)
     confidence = np.where(np.isnan(own[at]), _SURE, _SUSPECTED)
-    return Verdicts(found.objects, found.times_ns, found.breached, found.score, (repeats, xids), confidence)
+    evidence = repeats, xids, nvlink_lost.expected_share(view, found.objects, xids.values)
+    return Verdicts(found.objects, found.times_ns, found.breached, found.score, evidence, confidence)
 
 
 def _log_chance(count: float, mean: float) -> float:

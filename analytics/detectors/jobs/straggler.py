@@ -5,7 +5,8 @@ a GPU that works more or less than others. In lockstep the slowest member is bus
 collective. So against the median of its job a straggler has a lower clock that its power limit does not explain, and
 works longer for it; or its tensor cores are active for more of the time than they were and than those of the others.
 Activity is compared with the GPUs of its own host too: they are read at the same moment, those of other hosts at
-another moment of the iteration. A GPU that its own power limit holds, as it holds the others, has kernels or a
+another moment of the iteration. While the whole job polls for something else, nobody works longer, and the clock alone
+shows a GPU that will be waited for. A GPU that its own power limit holds, as it holds the others, has kernels or a
 chip that draw more: that is no fault of it.
 
 A clock is read at one moment, and a GPU that has nothing to do at that moment has the clock of an idle one, as of the
@@ -20,7 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.detectors.jobs import power_cap
-from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_groups, paused, works_longer
+from analytics.detectors.jobs.lockstep import (
+    coherence_evidence,
+    lockstep_groups,
+    paused,
+    stands_still,
+    works_longer,
+)
 from analytics.detectors.jobs.power_cap import explains_longer_work, power_capped
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
@@ -91,6 +98,7 @@ class Straggler(Detector):
         median_activity = kind_medians(groups, activity, _ACTIVE_SCALE, _ACTIVE_APART)
         by_clock = _by_clock(groups, free, median_clock)
         waited_for = works_longer(view, clock.objects, hosts, 1.0 - free / median_clock)
+        waited_for |= stands_still(view, clock.objects, groups)
         apart = np.append(view.derived.classes.differs, np.nan)[groups]
         by_activity = _by_activity(groups, hosts, activity, level, median_activity, apart)
         by_activity[explains_longer_work(view, clock.objects, groups)] = 0.0

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from analytics.correlate.correlator import Correlator
+from analytics.models.expected_share import EXPECTED_SHARE
 from analytics.models.usual_load import USUAL_LOAD
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
@@ -139,3 +140,41 @@ def test_ports_that_are_read_rarely_make_nobody_expect_a_loss_for_longer(cluster
     before = stated(run)
     run.tick(ticks=4)
     assert stated(run) <= before + 32 * 0.5 * 20
+
+
+def throttled(cluster: Fabric, share: float, cadence_s: float = 10.0) -> Finding:
+    """A GPU of job 1 that has lost this share of its clock."""
+    evidence = (
+        Evidence("gpu_throttle_seconds_total{}", 0.95, 0.0, "ratio"),
+        Evidence(f'{EXPECTED_SHARE}{{job_id="1"}}', share, None, "ratio"),
+    )
+    return replace(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)), evidence=evidence, cadence_s=cadence_s)
+
+
+def test_a_job_is_expected_to_go_on_at_the_clock_of_its_slowest_gpu(cluster: Fabric, run: Run) -> None:
+    run.tick(throttled(cluster, 0.4))
+    ((page, at_ns),) = [(page.incident, page.at_ns) for page in run.pager.pages]
+    assert page.severity is Severity.CRITICAL
+    assert page.gpu_seconds == pytest.approx(32 * 0.4 * (5 + (at_ns - T0) / S), abs=0.001)
+    (said,) = [entry.text for entry in page.timeline if "slowest GPU" in entry.text]
+    assert said.startswith("job 1 goes on at the pace of its slowest GPU: 40 % of its 32 GPUs count as lost since")
+
+
+def test_a_gpu_that_is_hardly_slower_is_a_warning(cluster: Fabric, run: Run) -> None:
+    run.tick(throttled(cluster, 0.1))
+    assert run.only.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("cadence_s", [10.0, 30.0])
+def test_a_job_that_shows_no_loss_beside_its_slow_gpu_has_none(cadence_s: float, cluster: Fabric, run: Run) -> None:
+    """Its work is read as often as its GPU, so that shows within three readings."""
+    run.tick(throttled(cluster, 0.1, cadence_s), ticks=round(2.5 * cadence_s / 5))
+    assert stated(run) == 0
+    run.tick(ticks=1)
+    assert run.only.timeline[-1].text == "job 1 shows no loss: what it was expected to lose does not count"
+
+
+def test_what_a_slowed_job_shows_takes_the_place_of_what_its_gpu_says(cluster: Fabric, run: Run) -> None:
+    run.tick(throttled(cluster, 0.4), ticks=2)
+    run.tick(slowed(cluster, 0.2, 4), ticks=12)
+    assert stated(run) == pytest.approx(32 * (0.4 * 25 + 0.2 * 45), rel=0.15)

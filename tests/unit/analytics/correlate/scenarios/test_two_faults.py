@@ -99,6 +99,22 @@ def test_a_clock_that_falls_beside_a_throttled_gpu_of_the_job_has_its_own_reason
     assert run.roots == roots
 
 
+@pytest.mark.parametrize("fault", [K.GPU_HOT, K.GPU_HUNG])
+@pytest.mark.parametrize("fault_first", [True, False])
+def test_a_gpu_that_lowers_no_clock_is_not_why_another_one_of_its_host_is_slow(
+    fault: K, fault_first: bool, cluster: Fabric, run: Run
+) -> None:
+    found = [
+        cluster.find(fault, cluster.gpu(1, 2), 10),
+        replace(straggler(cluster, 1, CLOCK, 4.0), onset_ns=T0 + 5 * S),
+    ]
+    for finding in found if fault_first else reversed(found):
+        run.tick(finding, ticks=3)
+    run.tick(ticks=4)
+    assert run.roots == ["gpu_fault node1/GPU-0001-2", "straggler node1/GPU-0001-1"]
+    assert len(run.pages) == 2
+
+
 @pytest.mark.parametrize("later_s", [20, 60, 600])
 def test_a_straggler_that_shows_a_fault_later_stays_one_incident(later_s: int, cluster: Fabric, run: Run) -> None:
     run.tick(straggler(cluster, 1, CLOCK, 4.0), cluster.find(K.JOB_SLOWED, "job:1", 2), ticks=later_s // 5)

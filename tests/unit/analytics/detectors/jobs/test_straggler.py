@@ -73,6 +73,18 @@ def test_a_gpu_that_stays_slow_while_it_works_is_found(every: int) -> None:
     assert stragglers(slow, 48) == {"node3/GPU-node3-1"}
 
 
+@pytest.mark.parametrize("busy", [1.0, 0.8], ids=["polls all the time", "pauses"])
+def test_a_clock_that_is_stuck_while_the_job_waits_for_something_else_is_found(busy: float) -> None:
+    """None of its GPUs computes, so none works longer: the job will wait for it once it goes on."""
+
+    def stands_still(number: int, host: int, gpu: int) -> Reading:
+        if number < 40:
+            return 1.0, 0.5 + 0.01 * (number % 3), AT_WORK
+        return busy, 0.02, 0.6 * AT_WORK if (host, gpu) == (2, 1) else AT_WORK
+
+    assert stragglers(stands_still, 44) == ({"node3/GPU-node3-1"} if busy == 1.0 else set())
+
+
 def amounts(number: int, host: int, gpu: int) -> Reading:
     """All begin and wait together, and each has its own amount of work, another one every minute."""
     own = np.random.default_rng([number // 6, host, gpu]).lognormal(0.0, 0.2)
