@@ -39,7 +39,8 @@ class LineReader(FieldReader[bytes]):
 
     def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
         """As all of these would be read by ``read``; 0, as a message is a number of lines."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, at, why = 0, 0, PLAIN
         while why != DONE:
             tables = *self._written.arrays, self._written.heads_after, (*self._columns,)

@@ -31,7 +31,8 @@ class ScannedReader(ABC):
 
     def read_all(self, messages: Sequence[bytes], into: Responses) -> int:
         """As all of these would be read by ``read``; how many are none of this format."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
             rows, parts, message, why = self._scan(buf, ends, message)

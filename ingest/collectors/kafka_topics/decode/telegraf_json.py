@@ -36,7 +36,8 @@ class JsonReader(FieldReader[str]):
 
     def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
         """As all of these would be read by ``read``; how many are none of this format."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
             tables = *self._written.arrays, self._written.fields_after, (*self._columns,)
