@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from common.errors import BadInput
 from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
+from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.known_paths import ROWS, KnownPaths, Updates, allocate_parts, by_source
 from ingest.collectors.kafka_topics.decode.responses import Responses
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 
 
 class ScannedReader(ABC):

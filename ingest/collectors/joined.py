@@ -1,4 +1,4 @@
-"""Many messages as one for compiled scans, and why these stop."""
+"""Many messages as one, for compiled code that reads them together."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -6,9 +6,6 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
-
-DONE, PLAIN, FULL = 0, -1, -2
-"""At the end; before what is left to a plain reader; before what there is no room for. Also in place of an offset."""
 
 
 class Joined(Sequence[bytes]):
