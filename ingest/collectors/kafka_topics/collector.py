@@ -105,7 +105,7 @@ class KafkaTopics:
                         async with self._taking:
                             await self._content.take(messages, reading, emit)
                 await consumer.commit()
-                if not consumer.is_behind:
+                if answers and not consumer.is_behind:
                     await asyncio.sleep(self._config.gather_s)
         finally:
             await consumer.stop()

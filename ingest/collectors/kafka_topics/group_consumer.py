@@ -29,7 +29,7 @@ log = structlog.get_logger("ingest")
 class GroupConsumer:
     """One membership of the group, from ``start`` to ``stop``. Its methods raise one of ``LOST`` when it is over.
 
-    is_behind: whether more messages wait than the last poll could bring.
+    is_behind: whether more messages may wait than the last poll could bring: an answer of it was more than half full.
     """
 
     def __init__(self, config: Config, clock: Callable[[], int]) -> None:
@@ -60,7 +60,6 @@ class GroupConsumer:
 
     async def poll(self) -> list[Answer]:
         """What brokers have answered, after half a second without any message an empty list."""
-        self.is_behind = False
         if not self._client.assignment():  # who joins waits for members that are gone, longer than for an answer
             self._offsets = {}
             await asyncio.sleep(_POLL_S)
@@ -69,6 +68,7 @@ class GroupConsumer:
         found: dict[TopicPartition, list[Answer]] = await within(_POLL_S + self._deadline_s, polling)
         answers = [answer for of_partition in found.values() for answer in of_partition]
         self._offsets = {answer.tp: answer.following for answer in answers}
+        self.is_behind = any(2 * len(answer.data) > self._config.limits.message_bytes_max for answer in answers)
         if answers:
             self._empty_since_s = None
         else:
@@ -95,7 +95,6 @@ class GroupConsumer:
         ends = {tp: self._client.highwater(tp) for tp in self._offsets if tp in self._client.assignment()}
         behind = sum(max(0, end - self._offsets[tp]) for tp, end in ends.items() if end is not None)
         metrics.MESSAGES_BEHIND.labels(self._config.job_name).set(behind)
-        self.is_behind = behind > 0
 
     def _count(self, values: Values) -> None:
         """All together: one by one costs as much as to read them."""

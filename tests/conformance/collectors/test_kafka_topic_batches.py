@@ -1,6 +1,8 @@
 """What other producers do with a topic, on a real broker: codecs, transactions, compaction, headers, large messages."""
 
 import asyncio
+import struct
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
@@ -16,8 +18,10 @@ from bus.kafka.unpacking import ZSTD
 from ingest.collectors.kafka_topics.decode import scan_events
 from tests.conformance.collectors.kafka_topic import Topic
 from tests.conformance.collectors.test_kafka_topics import octets
-from tests.record_batches import HEADER_BYTES, batch_of, compressed, send
+from tests.record_batches import HEADER_BYTES, batch_of, compressed, send, with_sums
 from tests.servers.kafka import KafkaServer
+
+TIMES_AT = 27
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -38,8 +42,10 @@ async def topic(kafka: KafkaServer) -> Topic:
 async def producer(topic: Topic, **settings: object) -> AsyncIterator[AIOKafkaProducer]:
     made = AIOKafkaProducer(**topic.connection(), acks="all", **settings)
     await made.start()
-    yield made
-    await made.stop()
+    try:
+        yield made
+    finally:
+        await made.stop()
 
 
 async def put_together(made: AIOKafkaProducer, topic: Topic, messages: Sequence[bytes | None]) -> None:
@@ -91,7 +97,7 @@ async def test_a_compacted_topic_is_read_over_its_holes(kafka: KafkaServer) -> N
             await put_together(made, topic, [octets(n), octets(n + 10), octets(n + 20)])
         while await remaining(topic) > 3:  # a segment is cleaned when another one has begun
             await made.send_and_wait(topic.name, None, key=b"other", partition=0)
-        await made.send_and_wait(topic.name, octets(99), partition=0)
+        await made.send_and_wait(topic.name, octets(99), key=b"last", partition=0)
     async with topic.read() as reading:
         await reading.until(lambda: 99.0 in reading.octets)
     assert reading.octets[-2:] == [22.0, 99.0]
@@ -140,7 +146,7 @@ async def test_a_topic_without_messages_gives_none(topic: Topic) -> None:
 
 
 async def test_a_group_goes_on_within_a_batch(topic: Topic) -> None:
-    await send(topic.broker.address, topic.name, batch_of([Message(b"k", octets(n)) for n in range(10)]))
+    await send(topic.broker.address, topic.name, batch_now([octets(n) for n in range(10)]))
     other = AIOKafkaConsumer(**topic.connection(), group_id=topic.name, enable_auto_commit=False)
     await other.start()
     other.assign([TopicPartition(topic.name, 0)])
@@ -164,10 +170,8 @@ async def test_a_backlog_is_read_without_pauses(topic: Topic) -> None:
 async def test_damaged_messages_are_counted_and_the_others_read(own_kafka: KafkaServer) -> None:
     topic = Topic(own_kafka, 1)
     await topic.make()
-    bomb = batch_of([Message(b"k", bytes(UNPACKED_BYTES_MAX))])
-    damaged = batch_of([Message(b"k", b"to be damaged")] * 3)
-    await send(own_kafka.address, topic.name, batch_of([Message(b"k", octets(1))]), damaged, packed(bomb))
-    del bomb
+    damaged = batch_now([b"to be damaged"] * 3)
+    await send(own_kafka.address, topic.name, batch_now([octets(1)]), damaged, packed(UNPACKED_BYTES_MAX))
     await topic.put(octets(2))
     (log,) = (own_kafka.folder / "data").glob(f"{topic.name}-0/*.log")
     with log.open("r+b") as file:
@@ -179,5 +183,15 @@ async def test_damaged_messages_are_counted_and_the_others_read(own_kafka: Kafka
     assert topic.counted("messages_dropped_total", reason="damaged") == 4
 
 
-def packed(batch: bytes) -> bytes:
+def batch_now(contents: Sequence[bytes]) -> bytes:
+    """With times that the broker keeps."""
+    batch = bytearray(batch_of([Message(b"k", content) for content in contents]))
+    now_ms = time.time_ns() // 10**6
+    struct.pack_into(">qq", batch, TIMES_AT, now_ms, now_ms + len(contents) - 1)
+    return with_sums(bytes(batch))
+
+
+def packed(size: int) -> bytes:
+    """A message of so many bytes."""
+    batch = batch_now([bytes(size)])
     return compressed(batch, ZSTD, zstandard.compress(batch[HEADER_BYTES:]))
