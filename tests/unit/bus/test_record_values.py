@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bus.base import Message
+from bus.kafka import scan_batches
 from bus.kafka.record_batches import UNPACKED_BYTES_MAX, Damaged, RecordBatches
 from bus.kafka.record_values import ValueReader, Values
 from bus.kafka.unpacking import GZIP, LZ4, SNAPPY, ZSTD
@@ -46,7 +47,9 @@ def _answers() -> None:
 
 def answer_of(data: bytes, first: int = 0) -> Answer:
     """As a consumer polls it."""
-    return next(fetcher.PartitionRecords(TP, RecordBatches(data), [], first, None, as_answered, True, 0))
+    answers = fetcher.PartitionRecords(TP, RecordBatches(data), [], first, None, as_answered, True, 0)
+    answer: Answer = next(answers)
+    return answer
 
 
 def all_of(data: bytes, first: int = 0) -> Found:
@@ -170,7 +173,7 @@ def test_several_partitions_are_read_in_their_order() -> None:
 
 def test_what_waits_is_given_in_parts() -> None:
     """Two batches of 3 MiB do not fit into one part, and one of 5 MiB is a part of its own."""
-    large = [batch_of([Message(None, b"x" * (mib << 20))], first=n) for n, mib in enumerate((3, 3, 5, 1))]
+    large = [batch_of([Message(b"k", b"x" * (mib << 20))], first=n) for n, mib in enumerate((3, 3, 5, 1))]
     parts = list(ValueReader(8 << 20).read([answer_of(b"".join(large))]))
     assert [len(part.data) >> 20 for part in parts] == [3, 3, 5, 1]
     zipped = [packed(batch, ZSTD) for batch in large]
@@ -255,3 +258,12 @@ def test_others_are_not_read_so_and_transactions_are_not_asked_for() -> None:
     ] == [message.value for message in MESSAGES]
     with pytest.raises(AssertionError, match="transactions"):
         fetcher.PartitionRecords(TP, RecordBatches(BATCH), [], 100, None, as_answered, True, 1)
+
+
+def test_the_warm_up_compiles_what_reads() -> None:
+    """One signature each: the event loop waits for none."""
+    scan_batches.warm_up()
+    for codec in CODECS:
+        all_of(packed(BATCH, codec))
+    for function in ("scan_batches", "scan_records", "batch_end", "following_offset"):
+        assert len(getattr(scan_batches, function).signatures) == 1, function

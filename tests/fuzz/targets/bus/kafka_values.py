@@ -19,7 +19,7 @@ from bus.kafka.whole_answers import Answer
 from tests.record_batches import HEADER_BYTES, batch_of, compressed, with_sums
 
 _FIRST, _BYTES_MAX = 6, 50
-_SENT = [Message(b"k", b"v" * 20, {"table": b"digest"}), Message(b"k", None), Message(None, b"w" * 60)]
+_SENT = [Message(b"k", b"v" * 20, {"table": b"digest"}), Message(b"k", None), Message(b"", b"w" * 60)]
 _PLAIN = batch_of(_SENT, first=5)
 SEEDS = (
     b"\0" + _PLAIN,
