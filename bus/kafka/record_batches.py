@@ -54,6 +54,10 @@ class RecordBatches:
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
+    @property
+    def data(self) -> bytes:
+        return self._data
+
     def size_in_bytes(self) -> int:
         return len(self._data)
 

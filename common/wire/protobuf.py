@@ -10,6 +10,7 @@ from common.jit import compiled
 
 _LOW7 = np.uint64(0x7F)
 _HIGH = np.uint8(0x80)
+_SHIFT_END = np.uint64(70)  # of the eleventh byte
 
 
 @compiled
@@ -21,15 +22,13 @@ def signed(number: np.uint64) -> int:
 @compiled
 def varint(buf: NDArray[np.uint8], at: int, end: int) -> tuple[np.uint64, int]:
     """The number and the offset after it; offset -1 when it is cut off or longer than ten bytes."""
-    result = np.uint64(0)
-    shift = np.uint64(0)
-    for i in range(10):
-        if at + i >= end:
-            return result, -1
-        byte = buf[at + i]
+    result, shift, place, stop = np.uint64(0), np.uint64(0), np.uint64(at), np.uint64(max(end, 0))
+    while place < stop and shift < _SHIFT_END:  # an unsigned index is never negative, which needs no check
+        byte = buf[place]
+        place += np.uint64(1)
         result |= (np.uint64(byte) & _LOW7) << shift
         if byte < _HIGH:
-            return result, at + i + 1
+            return result, signed(place)
         shift += np.uint64(7)
     return result, -1
 

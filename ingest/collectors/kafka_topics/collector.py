@@ -6,6 +6,7 @@ from typing import NoReturn, Protocol
 
 import structlog
 
+from bus.kafka import scan_batches
 from bus.kafka.client import CONNECT_FIRST_S, CONNECT_MOST_S, connection_settings
 from common.errors import ConfigError
 from common.retry import retry
@@ -68,7 +69,7 @@ class KafkaTopics:
             log.warning("the connection to Kafka is not encrypted", target=self.name)
         reading = OneThread("kafka-topics")
         try:
-            await reading(self._content.warm_up)
+            await reading(self._warm_up)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch(emit))
                 tasks.create_task(
@@ -83,6 +84,10 @@ class KafkaTopics:
         finally:
             reading.stop()
 
+    def _warm_up(self) -> None:
+        scan_batches.warm_up()
+        self._content.warm_up()
+
     async def _read(self, reading: OneThread, emit: Emit) -> NoReturn:
         """Polls for one membership of the group."""
         consumer = GroupConsumer(self._config, self._context.clock)
@@ -90,17 +95,24 @@ class KafkaTopics:
             await consumer.start()
             log.info("reads topics", target=self.name, group=self._config.group)
             while True:
-                while self._context.is_full():  # noqa: ASYNC110  # what has room sets no event
-                    await asyncio.sleep(_FULL_WAIT_S)
-                messages = await consumer.poll()
+                await self._until_there_is_room()
+                answers = await consumer.poll()
                 self._problem = ""
-                if messages:
-                    async with self._taking:
-                        await self._content.take(messages, reading, emit)
+                parts = consumer.messages(answers)
+                while (messages := await reading(next, parts, None)) is not None:
+                    if messages:
+                        await self._until_there_is_room()
+                        async with self._taking:
+                            await self._content.take(messages, reading, emit)
                 await consumer.commit()
-                await asyncio.sleep(self._config.gather_s)
+                if answers and not consumer.is_behind:
+                    await asyncio.sleep(self._config.gather_s)
         finally:
             await consumer.stop()
+
+    async def _until_there_is_room(self) -> None:
+        while self._context.is_full():  # noqa: ASYNC110  # what has room sets no event
+            await asyncio.sleep(_FULL_WAIT_S)
 
     async def _watch(self, emit: Emit) -> NoReturn:
         while True:

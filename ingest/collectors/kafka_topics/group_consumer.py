@@ -1,7 +1,7 @@
 """Reads topics as one of a consumer group. What was read is committed by the reader, when it has been taken."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import structlog
@@ -9,10 +9,12 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from bus.kafka.client import connection_settings, discard_consumer, start_client, within
-from bus.kafka.record_batches import Damaged, use_in_aiokafka
+from bus.kafka.record_values import ValueReader, Values
+from bus.kafka.whole_answers import Answer, as_answered, give_answers
 from common.errors import Unavailable
 from common.units import NS_PER_MS
 from ingest.collectors.event_time import accepted
+from ingest.collectors.joined import Joined
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config
 
@@ -20,25 +22,30 @@ LOST = (KafkaError, Unavailable, OSError)
 """Errors after which a new consumer is the remedy."""
 
 _POLL_S = 0.5
-_RECORDS_MAX = 2_000  # of one poll
 
 log = structlog.get_logger("ingest")
 
 
 class GroupConsumer:
-    """One membership of the group, from ``start`` to ``stop``. Its methods raise one of ``LOST`` when it is over."""
+    """One membership of the group, from ``start`` to ``stop``. Its methods raise one of ``LOST`` when it is over.
+
+    is_behind: whether more messages may wait than the last poll could bring: an answer of it was more than half full.
+    """
 
     def __init__(self, config: Config, clock: Callable[[], int]) -> None:
-        use_in_aiokafka()
+        give_answers()
         self._config, self._clock = config, clock
         self._deadline_s = config.kafka.attempt_deadline_s
         self._offsets: dict[TopicPartition, int] = {}
         self._empty_since_s: float | None = None
+        self._values = ValueReader(config.limits.message_bytes_max)
+        self.is_behind = False
         self._client: Any = AIOKafkaConsumer(
             **connection_settings(config.kafka),
             group_id=config.group,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
+            value_deserializer=as_answered,
             max_partition_fetch_bytes=config.limits.message_bytes_max,
             fetch_max_bytes=config.limits.fetch_bytes_max,
         )
@@ -51,21 +58,31 @@ class GroupConsumer:
     async def stop(self) -> None:
         await asyncio.shield(discard_consumer(self._client))
 
-    async def poll(self) -> list[bytes]:
-        """Messages in the order of their partitions, after half a second without any an empty list."""
+    async def poll(self) -> list[Answer]:
+        """What brokers have answered, after half a second without any message an empty list."""
         if not self._client.assignment():  # who joins waits for members that are gone, longer than for an answer
             self._offsets = {}
             await asyncio.sleep(_POLL_S)
             return []
-        wait_ms = int(_POLL_S * 1000)
-        polling = self._client.getmany(timeout_ms=wait_ms, max_records=_RECORDS_MAX)
-        found: dict[TopicPartition, Sequence[Any]] = await within(_POLL_S + self._deadline_s, polling)
-        self._offsets = {tp: records[-1].offset + 1 for tp, records in found.items() if records}
-        if not self._offsets:
+        polling = self._client.getmany(timeout_ms=int(_POLL_S * 1000))
+        found: dict[TopicPartition, list[Answer]] = await within(_POLL_S + self._deadline_s, polling)
+        answers = [answer for of_partition in found.values() for answer in of_partition]
+        self._offsets = {answer.tp: answer.following for answer in answers}
+        self.is_behind = any(2 * len(answer.data) > self._config.limits.message_bytes_max for answer in answers)
+        if answers:
+            self._empty_since_s = None
+        else:
             await self._look_whether_stuck()
-            return []
-        self._empty_since_s = None
-        return self._contents([record for records in found.values() for record in records])
+        return answers
+
+    def messages(self, answers: Sequence[Answer]) -> Iterator[Joined]:
+        """Those that can be read and are not too large, in the order of their partitions, some at a time.
+
+        All are counted. Not for the event loop: it unpacks them.
+        """
+        for values in self._values.read(answers):
+            self._count(values)
+            yield Joined(values.data, values.ends)
 
     async def commit(self) -> None:
         """What the last poll gave has been taken."""
@@ -79,31 +96,24 @@ class GroupConsumer:
         behind = sum(max(0, end - self._offsets[tp]) for tp, end in ends.items() if end is not None)
         metrics.MESSAGES_BEHIND.labels(self._config.job_name).set(behind)
 
-    def _contents(self, records: Sequence[Any]) -> list[bytes]:
-        """Those that can be read and are not too large. All are counted, together: one by one costs as much as to read
-        them."""
-        found: list[bytes] = []
-        received, size, damaged, too_large = len(records), 0, 0, 0
-        bytes_max = self._config.limits.message_bytes_max
-        for record in records:
-            lost = record.checksum
-            if isinstance(lost, Damaged):
-                damaged += lost.offset - lost.first + 1
-                received += lost.offset - lost.first
-                continue
-            content: bytes = record.value or b""
-            size += len(content)
-            if len(content) > bytes_max:
-                too_large += 1
-            else:
-                found.append(content)
+    def _count(self, values: Values) -> None:
+        """All together: one by one costs as much as to read them."""
         job = self._config.job_name
-        metrics.MESSAGES_RECEIVED.labels(job).inc(received)
-        metrics.RECEIVED_BYTES.labels(job).inc(size)
-        for reason, count in (("damaged", damaged), ("too_large", too_large)):
+        metrics.MESSAGES_RECEIVED.labels(job).inc(values.received)
+        metrics.RECEIVED_BYTES.labels(job).inc(values.size)
+        lost = sum(damaged.offset - damaged.first + 1 for _, damaged in values.damaged)
+        for reason, count in (("damaged", lost), ("too_large", values.too_large)):
             if count:
                 metrics.MESSAGES_DROPPED.labels(job, reason).inc(count)
-        return found
+        for tp, damaged in values.damaged:
+            log.warning(
+                "messages of a topic cannot be read",
+                topic=tp.topic,
+                partition=tp.partition,
+                first=damaged.first,
+                last=damaged.offset,
+                reason=damaged.reason,
+            )
 
     async def _look_whether_stuck(self) -> None:
         """aiokafka may read nothing for ever after a broker was away. Unavailable when messages wait meanwhile."""

@@ -7,9 +7,10 @@ import re
 from collections.abc import Hashable, Sequence
 
 from common.errors import BadInput
+from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
 from ingest.collectors.kafka_topics.decode.scan_lines import scan_lines
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 
 _INT_MAX = 2**63 - 1
 _TIME_DIGITS_MAX = 20
@@ -39,7 +40,8 @@ class LineReader(FieldReader[bytes]):
 
     def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
         """As all of these would be read by ``read``; 0, as a message is a number of lines."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, at, why = 0, 0, PLAIN
         while why != DONE:
             tables = *self._written.arrays, self._written.heads_after, (*self._columns,)

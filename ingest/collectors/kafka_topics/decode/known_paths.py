@@ -16,7 +16,7 @@ from common.wire.numbers import natural, number
 from common.wire.span_table import SpanTable
 from ingest.collectors.columns import room
 from ingest.collectors.gnmi.decode.slots import PathSlots
-from ingest.collectors.kafka_topics.decode.joined import PLAIN
+from ingest.collectors.kafka_topics.decode.stops import PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import (
     CLOSE,
     COMMA,

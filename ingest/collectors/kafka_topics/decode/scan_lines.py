@@ -7,8 +7,8 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
 from common.wire.span_table import end_of, find, follow
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_fields import ColumnArrays, Columns, KnownFields, look_up
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import FALSE, TRUE, after
 
 _FEED, _RETURN, _SPACE, _QUOTE, _HASH, _COMMA, _EQUALS, _BACKSLASH = 0x0A, 0x0D, 0x20, 0x22, 0x23, 0x2C, 0x3D, 0x5C

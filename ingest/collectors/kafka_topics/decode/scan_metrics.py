@@ -11,8 +11,8 @@ from common.jit import compiled
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
 from common.wire.span_table import end_of, find, follow
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_fields import ColumnArrays, Columns, KnownFields, look_up
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import (
     CLOSE,
     COLON,

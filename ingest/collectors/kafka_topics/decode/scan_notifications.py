@@ -12,7 +12,6 @@ from common.wire.numbers import natural
 from common.wire.span_table import find, follow
 from common.wire.spans import stands
 from ingest.collectors.kafka_topics.decode import known_paths
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.known_paths import (
     NUMBER,
     KnownPaths,
@@ -22,6 +21,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     allocate_parts,
     read_value,
 )
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, text_end
 from telemetry.gnmi import gnmi_pb2
 

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from common.errors import BadInput
 from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
+from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.known_paths import ROWS, KnownPaths, Updates, allocate_parts, by_source
 from ingest.collectors.kafka_topics.decode.responses import Responses
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 
 
 class ScannedReader(ABC):
@@ -31,7 +32,8 @@ class ScannedReader(ABC):
 
     def read_all(self, messages: Sequence[bytes], into: Responses) -> int:
         """As all of these would be read by ``read``; how many are none of this format."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
             rows, parts, message, why = self._scan(buf, ends, message)

@@ -5,9 +5,10 @@ from collections.abc import Hashable, Sequence
 import orjson
 
 from common.errors import BadInput
+from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
-from ingest.collectors.kafka_topics.decode.joined import DONE, FULL, PLAIN, joined
 from ingest.collectors.kafka_topics.decode.scan_metrics import scan_metrics
+from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
 
 _UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))  # a time below it, times that, is in nanoseconds
 _INT_MAX = 2**63 - 1
@@ -36,7 +37,8 @@ class JsonReader(FieldReader[str]):
 
     def read_all(self, messages: Sequence[bytes], into: Lines) -> int:
         """As all of these would be read by ``read``; how many are none of this format."""
-        data, buf, ends = joined(messages)
+        all_of_them = joined(messages)
+        data, buf, ends = all_of_them.data, all_of_them.buf, all_of_them.ends
         message, why, of_no_use = 0, PLAIN, 0
         while why != DONE:
             tables = *self._written.arrays, self._written.fields_after, (*self._columns,)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled
-from ingest.collectors.kafka_topics.decode.joined import PLAIN
+from ingest.collectors.kafka_topics.decode.stops import PLAIN
 
 QUOTE, COMMA, MINUS, COLON, CLOSE, FEED = 0x22, 0x2C, 0x2D, 0x3A, 0x7D, 0x0A
 TRUE, FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
