@@ -16,7 +16,7 @@ from analytics.config import DetectionConfig, EngineConfig
 from analytics.derived.flaps import Flaps
 from analytics.derived.job_activity import REPORTED_BY, JobActivity
 from analytics.derived.job_memory import JobMemory
-from analytics.derived.job_traffic import JobTraffic
+from analytics.derived.job_traffic import IMPOSED_BY, JobTraffic
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
@@ -28,6 +28,7 @@ from analytics.detectors.spec import Detector, Scope
 from analytics.events.event_log import EventLog
 from analytics.inference.entities import Inference
 from analytics.models.flap_comparison import FlapComparison
+from analytics.models.jobs.sending import WATCHDOG_NS
 from analytics.models.scoring.live import NO_SLOT
 from analytics.snapshot.block import Block
 from analytics.snapshot.fit import Changes
@@ -357,7 +358,9 @@ class Engine:
         working_job, classes = self.working.update(view)
         slowed = self.findings.active_about(REPORTED_BY, since_ns=self._reported_since_ns(view.end_ns))
         jobs = self.activity.update(view, {parse_object(name).name for name in slowed})
-        return Derived(jobs, working_job, classes, forecasts, self.traffic.update(view, jobs))
+        imposing = self.findings.active_about(*IMPOSED_BY, since_ns=view.end_ns - WATCHDOG_NS)
+        faulty = {parse_object(name).device for name in imposing} - {""}
+        return Derived(jobs, working_job, classes, forecasts, self.traffic.update(view, jobs, faulty))
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""

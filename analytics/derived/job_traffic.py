@@ -6,7 +6,7 @@ any time, and of one with a host that nobody counts nothing is known.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,8 @@ _KNOWN_SHARE = 0.9  # of its NICs, and of its GPUs, must have fresh values; an a
 # As for a hung GPU: a kernel that polls keeps an eighth of the SMs active, and no tensor core.
 _BUSY_MIN, _TENSOR_MAX, _SM_MAX = 0.95, 0.02, 0.2
 _PORT = f"{ObjectKind.PORT}:"
+IMPOSED_BY = ("link_down", "target_silent", "target_cut_off", "gpu_lost", "gpu_hung", "pause_storm")
+"""Detectors whose findings, about a host or a switch that it is connected to, say why a job may send nothing."""
 
 
 class _Nics(NamedTuple):
@@ -41,8 +43,11 @@ class JobTraffic:
     def __init__(self) -> None:
         self._jobs: dict[str, Sending] = {}
 
-    def update(self, view: TickView, work: Mapping[str, JobWork]) -> Mapping[str, Sending]:
-        """One tick; those of the running jobs of which enough is known now. work: of the running jobs."""
+    def update(
+        self, view: TickView, work: Mapping[str, JobWork], faulty: Collection[str] = ()
+    ) -> Mapping[str, Sending]:
+        """One tick; those of the running jobs of which enough is known now. work: of the running jobs. faulty: devices
+        with new findings of ``IMPOSED_BY``."""
         self._jobs = {name: sending for name, sending in self._jobs.items() if name in work}
         nics = view.per_topology(_nics)
         fresh = view.fresh[nics.sids]
@@ -55,7 +60,7 @@ class JobTraffic:
         np.maximum.at(busiest, jobs, sent)
         np.maximum.at(newest_ns, jobs, times_ns)
         np.minimum.at(oldest_ns, jobs, times_ns)
-        polls = _polls(view, size)
+        polls, near = _polls(view, size), _near(view, faulty)
         for position in np.flatnonzero((known > 0) & (known >= _KNOWN_SHARE * all_nics)).tolist():
             name = view.topology_index.jobs[position].job_id
             before = self._jobs.get(name, Sending())
@@ -68,6 +73,7 @@ class JobTraffic:
                 float(busiest[position]),
                 works=usual,
                 polls=bool(polls[position]),
+                imposed=not near.isdisjoint(view.topology_index.jobs[position].nodes),
             )
         return {name: sending for name, sending in self._jobs.items() if sending.known(view.end_ns)}
 
@@ -76,6 +82,18 @@ class JobTraffic:
 
     def restore(self, state: State) -> None:
         self._jobs = {name: Sending.from_json(sending) for name, sending in state.head.items()}
+
+
+def from_format_1(state: State) -> State:
+    """Of before it was known why a job was silent: what was learned until then stays."""
+    return state
+
+
+def _near(view: TickView, faulty: Collection[str]) -> Set[str]:
+    """These devices, and those that they are connected to."""
+    known = set(faulty)
+    ends = ({port.device for port in link.ports} for link in view.topology.entities(Link)) if known else ()
+    return known.union(*(pair for pair in ends if not known.isdisjoint(pair)))
 
 
 def _polls(view: TickView, size: int) -> NDArray[np.bool_]:

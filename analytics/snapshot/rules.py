@@ -42,7 +42,9 @@ RULES = {
     ),
     "working": Rule(format=3, migrations={1: working_gpus.from_format_1, 2: working_gpus.from_format_2}),
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
-    "traffic": Rule(metrics=(job_traffic.SENT, job_traffic.RECEIVED)),
+    "traffic": Rule(
+        format=2, migrations={1: job_traffic.from_format_1}, metrics=(job_traffic.SENT, job_traffic.RECEIVED)
+    ),
     "starvation": Rule(),
     "events": Rule(format=2, migrations={1: event_log.from_format_1}),
     "flaps": Rule(metrics=flaps.METRICS),

@@ -15,6 +15,7 @@ from analytics.correlate.causes.unplaced import Loss, began_with, losses
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
+from telemetry.kinds import HoldPolicy
 from telemetry.objects import ObjectKind, ObjectRef
 
 CONFIDENCE_MIN = 0.9  # less is the silence of one exporter of a device whose other targets answer
@@ -32,16 +33,16 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
         for name, found in silent.items()
         if view.graph.neighbours(name) <= silent.keys()
     }
-    for death in deaths(view):
-        if not death.alive:
-            gone[death.device] = (death.findings, death.onset_ns)
+    died = {death.device: death for death in deaths(view) if not death.alive}
+    gone |= {name: (death.findings, death.onset_ns) for name, death in died.items()}
     names = {known.rack for name in gone if (known := view.graph.devices.get(name)) and known.rack}
     lost = [rack for name in sorted(names) if (rack := _rack(view, name, gone))]
     unplaced = losses(view) if lost else []
     # Two feeds that fail within seconds of each other by chance are far less likely than one that several racks
     # share: a busway, a phase of a PDU.
     for racks in at_once(lost, view.config.onset_slack_ns):
-        yield _cause(view, racks, gone, unplaced)
+        seen = all(died.keys() >= set(rack.dead) for rack in racks)
+        yield _cause(view, racks, gone, unplaced, HoldPolicy.NONE if seen else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,11 @@ def _rack(view: CorrelationView, rack: str, gone: Gone) -> _Rack | None:
     return _Rack(rack, dead, len(members), min(onsets))
 
 
-def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iterable[Loss]) -> Cause:
-    """unplaced: where what the devices were linked to is not known, ports that lost their carrier with them."""
+def _cause(
+    view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iterable[Loss], hold: HoldPolicy | None
+) -> Cause:
+    """unplaced: where what the devices were linked to is not known, ports that lost their carrier with them. hold: none
+    where others saw all of the devices die: more racks make the same incident larger."""
     root = view.root(IncidentKind.RACK_POWER, [rack.ref for rack in racks])
     dead = [name for rack in racks for name in rack.dead]
     with_it = [
@@ -87,6 +91,7 @@ def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iter
         root,
         frozenset(dark).union(*(gone[name][0] for name in dead)),
         f"{len(dead)} of {sum(rack.devices for rack in racks)} devices of {which} went away at once",
+        hold=hold,
         gone=frozenset(name for rack in others for name in rack.dead),
         subject=f"{root.name} and {len(others)} more" if others else "",
     )

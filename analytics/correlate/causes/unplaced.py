@@ -26,6 +26,8 @@ PORTS_MIN = 3  # so many that lost their carrier at once are no coincidence
 SILENT_MIN = 3  # so many devices without anybody who could see their links
 # A failure shows within one collection of each device, and silence begins with the one after it.
 WINDOW_INTERVALS = 2.0
+_CUT_OFF = "target_cut_off"  # says how many links of a device have no carrier, once all ports were read since
+_DIFFERENT_MAX = 0.1  # of the ports: as of that detector (``dark_ports.py``)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,17 @@ class Loss:
     def died(self) -> bool:
         """Whether there is a port for each silent device: each took the carrier of one at least."""
         return 0 < len(self.silent) <= len(self.ports)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the silent devices had as many links as there are ports: nothing else went away with them."""
+        links = [_links_lost(found) for found in self.silent.values()]
+        return all(links) and abs(sum(links) - len(self.ports)) <= _DIFFERENT_MAX * len(self.ports)
+
+
+def _links_lost(found: Iterable[Finding]) -> float:
+    """Of one device; 0 where that is not known."""
+    return max((each.evidence[0].value for each in found if each.detector == _CUT_OFF and each.evidence), default=0.0)
 
 
 def losses(view: CorrelationView) -> list[Loss]:
@@ -154,9 +167,7 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         reason = f"{root.name} is silent and {dark} at the same time; what is behind these is not recorded"
         # A host may be the first of a rack; a switch that takes several ports with it is the whole of it.
         sure = view.graph.is_switch(root.name) and len(loss.ports) >= PORTS_MIN
-        entity = view.graph.devices.get(root.name)
-        whole = HoldPolicy.TICK if entity and entity.rack else HoldPolicy.NONE  # nothing larger is known to wait for
-        hold = whole if sure else HoldPolicy.INTERVAL
+        hold = _at_once(view, names) if sure or loss.is_whole else HoldPolicy.INTERVAL
         return cause_of(IncidentKind.DEVICE_DOWN, root, _ids(loss), reason, hold=hold, factor=_factor(loss))
     noun = _noun(view, names)
     return cause_of(
@@ -166,10 +177,23 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         f"{len(names)} {noun} lost together, and {dark} at the same time. Nothing is known that they share: power, "
         "rack or switch; an inventory with racks, or LLDP, would name it",
         factor=_factor(loss),
-        hold=HoldPolicy.INTERVAL if loss.ports else HoldPolicy.SILENCE,
+        hold=_hold(view, loss, names),
         gone=gone,
         subject=hosts_together(root.name, gone | {root.name}, noun, view.graph.devices),
     )
+
+
+def _hold(view: CorrelationView, loss: Loss, names: Sequence[str]) -> HoldPolicy:
+    """How long several devices wait for others that went away with them."""
+    if not loss.ports:
+        return HoldPolicy.SILENCE
+    return _at_once(view, names) if loss.is_whole else HoldPolicy.INTERVAL
+
+
+def _at_once(view: CorrelationView, names: Iterable[str]) -> HoldPolicy:
+    """The hold of what is whole: nothing larger is known to wait for, unless a rack is recorded."""
+    known = (view.graph.devices.get(name) for name in names)
+    return HoldPolicy.TICK if any(entity and entity.rack for entity in known) else HoldPolicy.NONE
 
 
 def _factor(loss: Loss) -> float:
@@ -183,7 +207,7 @@ def _cable(view: CorrelationView, loss: Loss) -> Cause:
         link(one, other),
         _ids(loss),
         f"{one.name} and {other.name} lost their carrier at once; taken as the ends of one cable, as none is recorded",
-        hold=HoldPolicy.INTERVAL,
+        hold=HoldPolicy.NONE if _is_edge_cable(view, loss.by_device) else HoldPolicy.INTERVAL,
         devices=frozenset({one.device, other.device}),
     )
 
@@ -203,6 +227,13 @@ def _behind(view: CorrelationView, loss: Loss, hub: str) -> Cause:
         hold=HoldPolicy.SILENCE,
         subject=what,
     )
+
+
+def _is_edge_cable(view: CorrelationView, names: Iterable[str]) -> bool:
+    """Whether two devices that answer are a leaf and a host or storage server: no death takes a port of each with it. A
+    dead leaf takes ports of hosts and spines, a dead host those of leaves."""
+    roles = [view.graph.role(name) for name in names]
+    return roles.count(Role.LEAF) == 1 and (Role.HOST in roles or Role.STORAGE in roles)
 
 
 def _may_be_linked(view: CorrelationView, names: Sequence[str]) -> bool:

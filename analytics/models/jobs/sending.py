@@ -20,7 +20,7 @@ _HANG_ROUNDS_MIN = 2  # collections in a row
 _TIMES = 2.0  # as long as the longest silence that ended by itself, as for a late checkpoint; an assumption
 # PyTorch's watchdog ends a collective after ten minutes by default (ProcessGroupNCCL): whoever is silent for longer has
 # not gone on by itself.
-_WATCHDOG_NS = 600 * 10**9
+WATCHDOG_NS = 600 * 10**9
 _STALE_ROUNDS = 3.0
 
 
@@ -28,19 +28,22 @@ _STALE_ROUNDS = 3.0
 class Silence:
     """since_ns: when the open one began, 0 outside of one; rounds: whole collections of it.
 
-    longest_ns: the longest that ended by itself.
+    longest_ns: the longest that was the job's own and ended by itself. imposed: whether a fault was known meanwhile
+    that may be why, as a link that is down.
     """
 
     since_ns: int = 0
     rounds: int = 0
     longest_ns: int = 0
+    imposed: bool = False
 
-    def updated(self, before_ns: int, *, silent: bool) -> "Silence":
+    def updated(self, before_ns: int, *, silent: bool, imposed: bool) -> "Silence":
         """With one more collection. before_ns: of the one before it."""
         if silent:
-            return replace(self, since_ns=self.since_ns or before_ns, rounds=self.rounds + 1)
-        lasted_ns = before_ns - self.since_ns if self.since_ns else 0
-        longest_ns = max(self.longest_ns, lasted_ns) if lasted_ns < _WATCHDOG_NS else self.longest_ns
+            imposed |= self.imposed
+            return replace(self, since_ns=self.since_ns or before_ns, rounds=self.rounds + 1, imposed=imposed)
+        lasted_ns = before_ns - self.since_ns if self.since_ns and not self.imposed else 0
+        longest_ns = max(self.longest_ns, lasted_ns) if lasted_ns < WATCHDOG_NS else self.longest_ns
         return Silence(longest_ns=longest_ns)
 
     def lasts_s(self, newest_ns: int, rounds_min: int) -> float:
@@ -67,11 +70,13 @@ class Sending:
     silence: Silence = Silence()
     hang: Silence = Silence()
 
-    def updated(self, at_ns: int, sent: float, busiest: float, *, works: bool, polls: bool) -> "Sending":
+    def updated(
+        self, at_ns: int, sent: float, busiest: float, *, works: bool, polls: bool, imposed: bool = False
+    ) -> "Sending":
         """With one more collection of all NICs.
 
         sent: mean bytes a second of a NIC; busiest: those of the one that sent most. works: as much as usual. polls:
-        all GPUs run kernels and compute nothing.
+        all GPUs run kernels and compute nothing. imposed: whether a fault is known that may keep it from sending.
         """
         usual, before_ns = self.usual, self.newest_ns
         silent = max(sent, busiest) < _SILENT_SHARE * usual
@@ -81,8 +86,8 @@ class Sending:
             newest_ns=at_ns,
             round_ns=at_ns - before_ns if before_ns else 0,
             share=sent / usual,
-            silence=self.silence.updated(before_ns, silent=silent),
-            hang=self.hang.updated(before_ns, silent=silent and polls),
+            silence=self.silence.updated(before_ns, silent=silent, imposed=imposed),
+            hang=self.hang.updated(before_ns, silent=silent and polls, imposed=imposed),
         )
 
     @property

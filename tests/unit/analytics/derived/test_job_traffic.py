@@ -1,5 +1,7 @@
 """What a job sends: the mean of the NICs of all its hosts, by themselves or by the switch ports that face them."""
 
+from collections.abc import Collection
+
 import pytest
 
 from analytics.derived.job_activity import JobActivity
@@ -35,7 +37,9 @@ def gpus(host: str, seq: int, busy: float) -> SampleBatch:
     return batch(table(host, of, "dcgm"), seq, [*[0.4 if seq <= WORKS else 0.0] * 2, 1.0, busy if seq > WORKS else 1.0])
 
 
-def after(rates: Rates, entities: list[Entity] = JOB, busy: float = 1.0) -> Sending | None:
+def after(
+    rates: Rates, entities: list[Entity] = JOB, busy: float = 1.0, faulty: Collection[str] = ()
+) -> Sending | None:
     """What is known of job 7 after the last collection. busy: of one GPU of each host, once the job has stopped."""
     rounds = max(len(each) for each in rates.values())
     batches = [gpus(host, seq, busy) for seq in range(rounds + 1) for host in HOSTS]
@@ -48,7 +52,7 @@ def after(rates: Rates, entities: list[Entity] = JOB, busy: float = 1.0) -> Send
     activity, traffic = JobActivity(), JobTraffic()
 
     def known(view: TickView) -> Sending | None:
-        return traffic.update(view, activity.update(view)).get("7")
+        return traffic.update(view, activity.update(view), faulty).get("7")
 
     return at_each_tick(known, [*ordered, *clockwork(0, [rounds + 1])], entities)[-1]
 
@@ -101,6 +105,13 @@ def test_it_hangs_only_while_every_gpu_polls(busy: float, hangs: bool) -> None:
     assert found is not None
     assert (found.hangs_s == 20.0) is hangs
     assert found.silent_s == 20.0
+
+
+@pytest.mark.parametrize(("faulty", "imposed"), [("leaf1", True), ("node2", True), ("leaf2", False)])
+def test_a_fault_of_a_host_or_of_its_switch_may_be_why_nothing_is_sent(faulty: str, imposed: bool) -> None:
+    found = after({nic(host): falls_to(0.0, 0.0) for host in HOSTS}, [*JOB, *CABLES], faulty=[faulty])
+    assert found is not None
+    assert (found.silence.imposed, found.hangs_s) == (imposed, 20.0)
 
 
 def test_a_restored_part_knows_the_same() -> None:

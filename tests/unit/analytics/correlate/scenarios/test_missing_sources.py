@@ -76,6 +76,21 @@ def test_hosts_that_are_cut_off_first_and_silent_later_are_one_incident(
     assert len(run.only.findings) == 32 + 2 * len(HOSTS)
 
 
+@pytest.mark.parametrize("hosts", [HOSTS, HOSTS[:2], HOSTS[:1]])
+@pytest.mark.parametrize("dark_more", [0, 8])
+def test_hosts_that_account_for_all_dark_ports_wait_for_no_others(
+    hosts: tuple[str, ...], dark_more: int, bare: Unrecorded, run: Run
+) -> None:
+    """dark_more: ports that led to another host, which is not known to be silent by then."""
+    run.tick(*bare.dark(*bare.of_hosts(*hosts), *bare.of_hosts("node8")[:dark_more]))
+    links = (Evidence('links_without_carrier{device="node1"}', 8.0, 0.0, "links"),)
+    silent = bare.silent(*hosts, at=5)
+    run.tick(*(replace(each, detector="target_cut_off", evidence=links) for each in silent))
+    assert len(run.pages) == (0 if dark_more else 1)
+    run.tick(ticks=4)
+    assert run.pages == ["device_down node1"]
+
+
 def test_hosts_whose_numbers_do_not_follow_each_other_are_counted(bare: Unrecorded, run: Run) -> None:
     lost = ("node1", "node3", "node8")
     run.tick(*bare.dark(*bare.of_hosts(*lost)), *bare.silent(*lost), ticks=12)
@@ -167,6 +182,16 @@ def test_two_ports_that_lose_their_carrier_at_once_are_one_cable(bare: Unrecorde
     run.tick(*bare.dark(bare.facing(3, 5)))
     run.tick(*bare.dark("node5/mlx5_2", at=4), ticks=10)
     assert [str(incident.root) for incident in run.incidents.values()] == ["link:leaf3/Ethernet16--node5/mlx5_2"]
+
+
+@pytest.mark.parametrize(("switch", "at_once"), [("leaf3/Ethernet16", True), ("spine2/Ethernet8", False)])
+def test_a_cable_of_a_host_waits_for_no_dead_device(switch: str, at_once: bool, bare: Unrecorded, run: Run) -> None:
+    """A dead leaf takes a port of a host and one of a spine with it, and no device one of a leaf and one of a host."""
+    run.tick(*bare.dark(switch))
+    run.tick(*bare.dark("node5/mlx5_2", at=4))
+    assert bool(run.pages) is at_once
+    run.tick(ticks=3)
+    assert run.pages == [f"link_down {switch}--node5/mlx5_2" if at_once else f"link_down node5/mlx5_2--{switch}"]
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,17 @@ def test_a_rack_whose_hosts_are_silent_and_unlinked_has_none(dead: tuple[str, ..
     assert run.roots == ["rack_power r1"]
 
 
+def test_a_rack_that_others_saw_die_is_paged_at_once_and_grows_with_the_next_rack(cluster: Fabric, run: Run) -> None:
+    for first in (1, 5):
+        nodes = range(first, first + 4)
+        lost = [cluster.find(K.LINK_DOWN, cluster.facing(leaf, node)) for node in nodes for leaf in range(1, 9)]
+        run.tick(*(cluster.find(K.TARGET_SILENT, f"node{node}", 5) for node in nodes), *lost)
+        assert run.pages == ["rack_power r1"]
+    run.tick(ticks=20)
+    assert (run.roots, run.pages) == (["rack_power r1"], ["rack_power r1"])
+    assert "r1 and 1 more" in run.only.title
+
+
 def test_a_host_that_is_not_back_when_its_maintenance_ends_is_paged(cluster: Fabric, run: Run) -> None:
     nodes = tuple(device(f"node{n}") for n in range(1, 4))
     ends_ns = run.now_ns + 900 * S

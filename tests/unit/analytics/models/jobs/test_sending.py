@@ -12,14 +12,27 @@ ROUND_S = 10
 USUAL = 2e9
 
 
-def sends(*shares: float, polls: bool = True, usual: float = USUAL, after: Sending | None = None) -> Sending:
-    """A job that works as usual for six collections, then sends these parts of that; it polls while it sends none."""
+def sends(
+    *shares: float, polls: bool = True, usual: float = USUAL, after: Sending | None = None, imposed: int = 0
+) -> Sending:
+    """A job that works as usual for six collections, then sends these parts of that; it polls while it sends none.
+
+    imposed: in how many of the collections without traffic a fault is known that may be why.
+    """
     known = after or Sending()
     shares = shares if after else (*[1.0] * 7, *shares)
     for share in shares:
         works = share >= 0.5
         at_ns = known.newest_ns + ROUND_S * SECOND
-        known = known.updated(at_ns, share * usual, share * usual, works=works, polls=polls and not works)
+        known = known.updated(
+            at_ns,
+            share * usual,
+            share * usual,
+            works=works,
+            polls=polls and not works,
+            imposed=not works and imposed > 0,
+        )
+        imposed -= not works
     return known
 
 
@@ -94,3 +107,11 @@ def test_a_collection_that_is_overdue_says_nothing_about_now() -> None:
 def test_it_goes_through_json() -> None:
     for known in (Sending(), sends(), sends(0.0, 0.0)):
         assert Sending.from_json(json.loads(json.dumps(known.as_json()))) == known
+
+
+@pytest.mark.parametrize("imposed", [1, 6])
+def test_a_silence_of_a_fault_is_none_of_its_own(imposed: int) -> None:
+    """A link that was down for a minute says nothing about how long the job is silent by itself."""
+    repaired = sends(*[0.0] * 6, 1.0, 1.0, imposed=imposed)
+    hangs = sends(0.0, 0.0, after=repaired)
+    assert (hangs.silent_s, hangs.hangs_s) == (20.0, 20.0)
