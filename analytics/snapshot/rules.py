@@ -31,8 +31,8 @@ RULES = {
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
     "scores": Rule(
-        format=3,
-        migrations={1: live.from_format_1, 2: live.from_format_2},
+        format=4,
+        migrations={1: live.from_format_1, 2: live.from_format_2, 3: live.from_format_3},
         settings=(*PER_COLLECTION, "baseline_horizon_s"),
     ),
     "trends": Rule(),

@@ -13,7 +13,6 @@ PARTS: Mapping[str, int] = {
     "season": kernel.MUTE_SEASON,
     "shape": kernel.MUTE_SHAPE,
     "drift": kernel.MUTE_DRIFT,
-    "fluctuation": kernel.MUTE_FLUCTUATION,
     "silence": kernel.MUTE_SILENCE,
     "phase": kernel.MUTE_PHASE,
 }

@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import fluctuation, learning, moment, pooled, way_back
+from analytics.models.scoring import learning, moment, pooled, way_back
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
     DRIFT_UP,
     EXPERTS,
-    FLUCTUATION,
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
@@ -27,17 +26,17 @@ from analytics.models.scoring.prefetch import prefetch
 from analytics.models.scoring.rest import RESTING
 from common.jit import compiled_unchecked as compiled
 
-REASONS = ("", "level", "season", "shape", "drift", "fluctuation", "silence", "phase", "not enough history")
-_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _FLUCTUATION, _SILENCE, _PHASE, _TOO_SHORT = range(9)
+REASONS = ("", "level", "season", "shape", "drift", "silence", "phase", "not enough history")
+_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SILENCE, _PHASE, _TOO_SHORT = range(8)
 
 # What ``make eval`` leaves out to see what it is good for, and the bit of each expert.
-MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_FLUCTUATION, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(7))
-_MUTED_BY = (0, 0, 1, 1, 2, 2, 3, 4, 4)
+MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(6))
+_MUTED_BY = (0, 0, 1, 1, 2, 2, 3, 3)
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
 ALERT_NATS = 9.6
 # What each expert's surprise counts for: distances from the level alone are more often wrong than the others.
-WEIGHTS = (0.8, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+WEIGHTS = (0.8, 0.8, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 # More samples a day may not mean as many more alerts a day: nats for each e-fold of pace beyond the usual one, and less
 # where there are fewer, down to those of an hour.
 _PACE_NATS, _USUAL_STEP_S, _LONG_STEP_S = 0.4, 300.0, 3600.0
@@ -92,8 +91,6 @@ def judge(
     reason = _SEASON if proved else _LEVEL
     if best >= PHASE_UP:
         reason = _PHASE
-    elif best == FLUCTUATION:
-        reason = _FLUCTUATION
     elif best >= DRIFT_UP:
         reason = _DRIFT
     elif best >= JUMP_UP:
@@ -189,7 +186,6 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         moment.look_back(core, season.slots, x, time_s, now)
         moment.measure(core, x, now, statistics)
         way_back.measure(core, x, now, statistics)
-        fluctuation.measure(core, tails, season.slots, now, statistics)
         ready = count >= pace.warmup
         if count == pace.warmup and kinds.size:
             pooled.begin_tails(pools[kinds[i]], tails)

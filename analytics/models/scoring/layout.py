@@ -51,7 +51,6 @@ class Core:
     time_s: float  # of the newest value
     interval_s: float  # usual time between values
     drift: float  # fast running mean of the distance from the level
-    variance: float  # running mean of the squared jump, in standard deviations
     last: float
     run: float  # equal values in a row
     run_mean: float
@@ -92,8 +91,8 @@ class Tails:
 
 class Season:
     """bins: int16[336], in quanta of ``Core``: the profile of a day, by how much each hour of the week differs from it,
-    and the scale of the residuals at each hour of the day. slots: int16[188], in quanta of ``Phase``, the last values;
-    while a season is proved, in quanta of ``Core``, the largest fluctuations in each bin of the day.
+    and the scale of the residuals at each hour of the day. slots: int16[188], in quanta of ``Phase``, the last
+    values; not used while a season is proved.
     """
 
     bins: NDArray[np.int16]
@@ -129,19 +128,14 @@ class Moment:
     z_residual: float
     next_drift: float
     next_drift_slow: float
-    jump: float  # standard deviations from the better forecast
-    error: float  # the same in the series' unit, 0 where no season predicts
-    error_scale: float  # at any hour
-    error_floor: float
-    fluctuation: float  # of this value, in the series' unit
     period_low: float  # predicted by the period, NaN without one
     period_high: float
     z_period: float
 
 
-# Two experts, up and down, for each statistic but the fluctuation, which has no direction.
-LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, FLUCTUATION, PHASE_UP, PHASE_DOWN = range(9)
-EXPERTS = 9
+# Two experts, up and down, for each statistic.
+LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, PHASE_UP, PHASE_DOWN = range(8)
+EXPERTS = 8
 RUNGS = 8
 
 UNKNOWN = -32768  # of a bin

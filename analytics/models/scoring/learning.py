@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import fluctuation
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
 from analytics.models.scoring import rest as rests
@@ -15,7 +14,6 @@ from analytics.models.scoring.layout import (
     DRIFT_DOWN,
     DRIFT_UP,
     EXPERTS,
-    FLUCTUATION,
     HOUR_S,
     LEVEL_DOWN,
     LEVEL_UP,
@@ -124,7 +122,6 @@ def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment,
     core.gross_scale += rate * ((min(error, _GROSS_CLIP * gross) if gross > 0.0 else error) - gross)
     core.drift, core.drift_slow = now.next_drift, now.next_drift_slow
     learn_run(core, x)
-    fluctuation.learn_variance(core, now.jump)
     rests.learn(core, tails, x, rate, core.streak == 0.0 or count < _KNOWN_VALUES)
 
 
@@ -147,10 +144,8 @@ def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment
             seasons.learn_scale(core, bins, int(now.hour_of_day), bounded, days - 1.0, of_hour)
         levels.learn_fast(residuals, now.residual, floor, pace.alpha)
         levels.learn_level(residuals, now.residual, now.z_residual, floor, pace)
-        if now.season_proved > 0.5 and core.streak == 0.0:
-            fluctuation.learn(core, season.slots, now)
         if days >= _PROVED_DAYS:
-            prove(core, tails, season.slots)
+            prove(core, tails)
     between = (int(now.first_bin), int(now.second_bin), now.second_weight)
     seasons.learn_day(core, bins, between, off - now.of_week, error, days, core.interval_s / core.bin_s)
 
@@ -165,9 +160,9 @@ def learn_whether_weekly(core: Core, bins: NDArray[np.int16], residual: float, h
 
 
 @compiled
-def prove(core: Core, tails: Tails, slots: NDArray[np.int16]) -> None:
+def prove(core: Core, tails: Tails) -> None:
     """A season is used while its residuals are clearly smaller than the distances from the plain level, and not of a
-    series that mostly rests: its departures come at any time. The slots then hold something else.
+    series that mostly rests: its departures come at any time.
     """
     share = _PROVED_UNTIL if core.season_proved > 0.5 else _PROVED_BELOW
     proved = 1.0 if core.residuals.scale < share * core.values.scale and core.rest <= rests.RESTING else 0.0
@@ -175,8 +170,7 @@ def prove(core: Core, tails: Tails, slots: NDArray[np.int16]) -> None:
         return
     core.season_proved = proved
     core.drift = core.drift_slow = core.phase.slot_s = core.phase.lag = core.phase.proved = 0.0
-    slots[:] = 0
-    for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN, FLUCTUATION):
+    for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN):
         tail.begin(tails, expert)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import tails as tail
-from analytics.models.scoring.layout import CORE, EXPERTS, FLUCTUATION, SEASON, TAILS
+from analytics.models.scoring.layout import CORE, EXPERTS, PHASE_UP
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.snapshot.stateful import State
 
@@ -70,51 +69,53 @@ class LiveScores:
 def from_format_1(state: State) -> State:
     """Of the block of scores: format 1 had a flag for the level before an event where 2 counts what was reported."""
     core = np.array(state.arrays["records/core"], np.float64, order="C")
-    prior_at, reported = _place("prior_at"), _place("reported")
+    prior_at, reported = _place_until_3("prior_at"), _place_until_3("reported")
     core[core[:, reported] == 0.0, prior_at] *= -1.0
     core[:, reported] = 0.0
     return State(state.head, {**state.arrays, "records/core": core})
 
 
 def from_format_2(state: State) -> State:
-    """Format 2 had two experts of the spread where 3 has one of fluctuations, which begins now, as do departures from
-    rest.
-    """
+    """Format 2 had two experts of the spread where 3 has one, and knew no departures from rest."""
     arrays = state.arrays
-    old, season = arrays["records/core"], np.array(arrays["records/season"], np.int16, order="C")
-    core = np.zeros((len(old), CORE.itemsize // 8))
+    old = arrays["records/core"]
+    core = np.zeros((len(old), CORE.itemsize // 8 + 1))
     core[:, : old.shape[1]] = old
-    core[:, _place("variance")] = 0.0
-    cores, proved = core.view(CORE)[:, 0], core[:, _place("season_proved")] > 0.0
-    for name in ("slot_s", "lag", "proved"):
-        cores["phase"][name][proved] = 0.0
-    season.view(SEASON)[:, 0]["slots"][proved] = 0
-    tails = _without_spread(arrays["records/tails"], axis=2)
-    for record in tails.view(TAILS).view(np.recarray)[:, 0]:
-        tail.begin(record, FLUCTUATION)
-    pools = _without_spread(arrays["records/pools"], axis=1)
     converted: dict[str, NDArray[Any]] = {
         "records/core": core,
-        "records/season": season,
-        "records/tails": tails,
-        "records/pools": pools,
+        "records/tails": _without_expert(arrays["records/tails"], EXPERTS + 2, axis=2),
+        "records/pools": _without_expert(arrays["records/pools"], EXPERTS + 2, axis=1),
+    }
+    return State(state.head, {**arrays, **converted})
+
+
+def from_format_3(state: State) -> State:
+    """Format 3 had an expert of fluctuations, and their variance before the last value."""
+    arrays = state.arrays
+    core = np.ascontiguousarray(np.delete(arrays["records/core"], _place("last"), axis=1))
+    converted: dict[str, NDArray[Any]] = {
+        "records/core": core,
+        "records/tails": _without_expert(arrays["records/tails"], EXPERTS + 1, axis=2),
+        "records/pools": _without_expert(arrays["records/pools"], EXPERTS + 1, axis=1),
     }
     return State(state.head, {**arrays, **converted})
 
 
 def _place(name: str) -> int:
-    """The column of a field of ``Core``, the same in all formats."""
+    """The column of a field of ``Core``."""
     assert CORE.fields is not None
     return int(CORE.fields[name][1]) // 8
 
 
-def _without_spread(numbers: NDArray[Any], axis: int) -> NDArray[Any]:
-    """[rows, numbers] of ten experts as of nine, the one in place of the spread all zero. axis: 2 where a row has the
-    experts side by side for each number, 1 where it has the numbers for each expert.
+def _place_until_3(name: str) -> int:
+    """The same of formats 1 to 3, which had one column more."""
+    return _place(name) + (_place(name) >= _place("last"))
+
+
+def _without_expert(numbers: NDArray[Any], experts: int, axis: int) -> NDArray[Any]:
+    """[rows, numbers] of so many experts without the one before those of the phase. axis: 2 where a row has the experts
+    side by side for each number, 1 where it has the numbers for each expert.
     """
-    rows, experts = len(numbers), EXPERTS + 1
-    width = numbers.shape[1] // experts
+    rows, width = len(numbers), numbers.shape[1] // experts
     shaped = numbers.reshape((rows, width, experts) if axis == 2 else (rows, experts, width))
-    kept = np.delete(shaped, FLUCTUATION + 1, axis=axis)
-    kept[(slice(None),) * axis + (FLUCTUATION,)] = 0
-    return np.ascontiguousarray(kept.reshape(rows, -1))
+    return np.ascontiguousarray(np.delete(shaped, PHASE_UP, axis=axis).reshape(rows, -1))

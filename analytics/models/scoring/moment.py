@@ -90,7 +90,7 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
     """The statistic of each expert, from the state before it learns this value."""
     floor, residuals = now.floor, core.residuals
     now.z_value = levels.distance(x - core.values.level, core.values.scale, floor)
-    now.z_residual = now.error = 0.0
+    now.z_residual = 0.0
     error, scale, scale_min = x - core.values.fast, core.values.fast_scale, floor
     if core.step_scale < _STEP_BETTER * scale < _STEP_WALK * core.values.scale:
         error, scale = x - core.last, core.step_scale
@@ -99,7 +99,6 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
         now.z_residual = levels.distance(residual - residuals.level, now.residual_scale, RESIDUAL_FLOOR * floor)
         if residuals.count > RESIDUALS_MIN and residuals.fast_scale < scale:
             error, scale, scale_min = residual - residuals.fast, residuals.fast_scale, RESIDUAL_FLOOR * floor
-        now.error, now.error_scale, now.error_floor = error, scale, scale_min
         if residuals.count > RESIDUALS_MIN:
             scale *= now.residual_scale / max(residuals.scale, _FLOOR_MIN)
     jump = levels.distance(error, scale, scale_min)
@@ -107,7 +106,6 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
     bounded = min(max(z, -_Z_MAX), _Z_MAX)
     drift = now.next_drift = core.drift + _DRIFT_RATE * (bounded - core.drift)
     slow = now.next_drift_slow = core.drift_slow + _SLOW_RATE * (bounded - core.drift_slow)
-    now.jump = jump
     lasting = phases.lasting(core.phase, now.z_period)
     statistics[LEVEL_UP], statistics[LEVEL_DOWN] = z, -z
     statistics[JUMP_UP], statistics[JUMP_DOWN] = jump, -jump

@@ -11,7 +11,6 @@ from analytics.models.scoring.layout import (
     DRIFT_DOWN,
     DRIFT_UP,
     EXPERTS,
-    FLUCTUATION,
     JUMP_DOWN,
     JUMP_UP,
     LEVEL_DOWN,
@@ -59,7 +58,6 @@ def judged(
         (LEVEL_DOWN, "level"),
         (JUMP_UP, "shape"),
         (DRIFT_DOWN, "drift"),
-        (FLUCTUATION, "fluctuation"),
         (PHASE_UP, "phase"),
     ],
 )
@@ -86,7 +84,6 @@ def test_a_muted_expert_is_left_out() -> None:
         (kernel.MUTE_LEVEL, (LEVEL_UP, LEVEL_DOWN)),
         (kernel.MUTE_SHAPE, (JUMP_UP, JUMP_DOWN)),
         (kernel.MUTE_DRIFT, (DRIFT_UP, DRIFT_DOWN)),
-        (kernel.MUTE_FLUCTUATION, (FLUCTUATION,)),
         (kernel.MUTE_PHASE, (PHASE_UP, PHASE_DOWN)),
     ],
 )
@@ -110,13 +107,13 @@ def test_each_bit_mutes_its_own_experts(mute: int, experts: tuple[int, ...]) -> 
     ],
 )
 def test_short_history_and_the_pace_move_the_alert_level(count: float, interval_s: float, level: float) -> None:
-    score, _ = judged({FLUCTUATION: 3.0 + 0.9}, count=count, interval_s=interval_s)
+    score, _ = judged({DRIFT_UP: 3.0 + 0.9}, count=count, interval_s=interval_s)
     assert score == pytest.approx(4.5066 / level, rel=1e-5)
 
 
 def test_what_a_kind_has_learned_counts_as_history() -> None:
     core, tails, statistics = records.core(), records.tails(), np.zeros(EXPERTS)
-    core.values.count, core.interval_s, statistics[FLUCTUATION] = 30.0, 300.0, 3.9
+    core.values.count, core.interval_s, statistics[DRIFT_UP] = 30.0, 300.0, 3.9
     tails.excesses[LEVEL_UP] = 20.0  # three in a hundred values are excesses
     score, _ = kernel.judge(core, tails, statistics, 1.0, False, 0)
     assert score == pytest.approx(4.5066 / (9.6 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
