@@ -89,4 +89,5 @@ def _cause(view: CorrelationView, racks: list[_Rack], gone: Gone, unplaced: Iter
         f"{len(dead)} of {sum(rack.devices for rack in racks)} devices of {which} went away at once",
         gone=frozenset(name for rack in others for name in rack.dead),
         subject=f"{root.name} and {len(others)} more" if others else "",
+        action=f"Check what feeds {which}: a busway, a PDU, a phase." if others else "",
     )
