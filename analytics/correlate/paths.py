@@ -49,7 +49,7 @@ def is_spare(view: CorrelationView, track: Track) -> bool:
     job is behind them."""
     if not view.cluster.nodes.jobs_known or not incident_kinds()[track.cause.kind].disturbs_fabric:
         return False
-    if any(not known.left for known in _of(view, track).values()):
+    if track.cause.root.kind is ObjectKind.PORT or any(not known.left for known in _of(view, track).values()):
         return False
     below = _below(view, track)
     return bool(below) and not any(below.values())
@@ -58,7 +58,7 @@ def is_spare(view: CorrelationView, track: Track) -> bool:
 def jobs_behind(view: CorrelationView, track: Track) -> str:
     """``2 jobs behind leaf1``: behind what is wrong between switches and takes no path away; '' where it is over, of no
     switch or link of two, or nobody says which jobs run."""
-    below = _below(view, track) if track.primary and view.cluster.nodes.jobs_known else {}
+    below = _below(view, track, apart=1) if track.primary and view.cluster.nodes.jobs_known else {}
     if not below:
         return ""
     jobs = len(frozenset[str]().union(*below.values()))
@@ -66,9 +66,9 @@ def jobs_behind(view: CorrelationView, track: Track) -> str:
     return f"{jobs or 'no'} job{'' if jobs == 1 else 's'} behind {where}"
 
 
-def _below(view: CorrelationView, track: Track) -> Mapping[str, frozenset[str]]:
+def _below(view: CorrelationView, track: Track, apart: int = 0) -> Mapping[str, frozenset[str]]:
     """The jobs behind each switch at the lower end of the links between switches that a cause concerns; empty where
-    they lead to something else too."""
+    they lead to something else too, or their ends are not so many tiers apart."""
     graph, root = view.graph, track.cause.root
     root = graph.link_of.get(root, root)
     links = sorted(track.cause.part) or ([root] if root.kind is ObjectKind.LINK else graph.links(root.name))
@@ -76,6 +76,8 @@ def _below(view: CorrelationView, track: Track) -> Mapping[str, frozenset[str]]:
     if not ends or not all(len(each) > 1 and all(map(graph.is_switch, each)) for each in ends):
         return {}
     tier = _Tiers(graph)
+    if any(abs(tier[a] - tier[b]) < apart for a, b in ends):
+        return {}
     lower = sorted({min(each, key=tier.__getitem__) for each in ends})
     return {name: _jobs(view, name, tier) for name in lower}
 

@@ -149,6 +149,11 @@ def test_what_came_first_is_missing_with_how_far_readings_are_apart(cluster: Fab
     assert "what came first: readings are 30 s apart" in run.only.missing
 
 
+def test_a_gpu_that_gets_hot_is_the_subject_of_its_reason(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_HOT, cluster.gpu(1, 1)), ticks=2)
+    assert run.only.because[0] == "it gets warmer than its power explains, and heat is about to slow it"
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [(fan_wall, "heat slows GPUs of node1"), (power_brake, "a power brake slows GPUs of r1")],
