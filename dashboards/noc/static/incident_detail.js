@@ -104,15 +104,16 @@ function evidenceLine({ value, normal, unit, series }, worse, gpus) {
 }
 
 /** The next two hypotheses, each with what speaks for it and then what speaks against it, and what else it is not. */
-function rivals({ alternatives, against }, gpus) {
+function rivals({ root: own, where: ownName, alternatives, against }, gpus) {
   const rest = [...against];
   const said = alternatives.slice(0, 2).map(({ kind, root, confidence, reason }) => {
     const words = kindInWords(kind);
-    const heads = ["", ` at ${root.name}`, ` at ${refName(root, gpus)}`].map((where) => `not ${words}${where}: `);
+    const name = root.name === own.name && ownName ? ownName : refName(root, gpus);
+    const heads = ["", ` at ${root.name}`, ` at ${name}`].map((where) => `not ${words}${where}: `);
     const at = rest.findIndex((text) => heads.some((head) => text.startsWith(head)));
     const [objection] = at < 0 ? [] : rest.splice(at, 1);
     const but = objection ? `; against it: ${objection.slice(objection.indexOf(": ") + 2)}` : "";
-    return `${words} at ${refName(root, gpus)} (${Math.round(confidence * 100)} %), for it: ${reason}${but}`;
+    return `${words} at ${name} (${Math.round(confidence * 100)} %), for it: ${reason}${but}`;
   });
   return [...said, ...rest];
 }

@@ -119,6 +119,19 @@ async def test_what_speaks_against_a_job_stands_beside_what_speaks_for_it(api, b
     assert problems == []
 
 
+async def test_what_speaks_against_another_fault_of_the_same_gpu_stands_beside_it(api, bus, browser):
+    known, ref, name = incident(), gpu("node1", "GPU-1"), "node1 GPU 3 (GPU-1)"
+    other = Hypothesis(IncidentKind.STRAGGLER, ref, 0.3, "unlike the other 31 GPUs of its job")
+    against = (f"not straggler at {name}: it does not explain that {name} is throttled",)
+    await publish_incidents(bus, replace(known, root=ref, where=name, alternatives=(other,), against=against))
+    page, problems = await open_page(browser, api.url)
+    reason = (
+        "unlike the other 31 GPUs of its job; against it: it does not explain that node1 GPU 3 (GPU-1) is throttled"
+    )
+    await expect(page.locator("#against li")).to_have_text([f"straggler at {name} (30 %), for it: {reason}"])
+    assert problems == []
+
+
 async def test_an_incident_from_before_verdicts_shows_its_alternatives(api, bus, browser):
     await publish_incidents(bus, replace(incident(), because=(), against=()))
     page, _ = await open_page(browser, api.url)
