@@ -76,6 +76,7 @@ async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, brows
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#verdict")).to_have_text("10 firing, 0 pending")
     await expect(page.locator("#replay-of option")).to_have_count(1)  # what is not in the stream is drawn, too
+    await expect(page.get_by_text("Runbook")).to_have_count(1)  # and what is asked for about the incident
     before = await page.evaluate(ELEMENTS)
     for number in range(10):
         text = "\n".join(texts[number::10])
