@@ -44,8 +44,9 @@ def _panel(incident: Incident | views.Incident, onset: str, counted: tuple[int, 
         rows.add_row("" if number else "Evidence", _value_and_normal(evidence))
     for number, reason in enumerate((*incident.because[:2], *incident.against)):
         rows.add_row("" if number else "Because", _text(reason))
-    if incident.record and incident.record.line:
-        rows.add_row("Record", _text(incident.record.line))
+    times = f"this incident has come {incident.occurrences} times" if incident.occurrences > 1 else ""
+    if record := "; ".join(filter(None, (times, incident.record.line if incident.record else ""))):
+        rows.add_row("Record", _text(record))
     rows.add_row("Blast radius", _blast(counted, incident.gpu_seconds))
     for number, other in enumerate(incident.alternatives[:2]):
         cause = f"{other.kind} at {other.root.name} ({other.confidence:.0%}): {other.reason}"

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from common.units import NS_PER_S, NS_PER_US, US_PER_S
 from telemetry.findings import Evidence
 from telemetry.incidents import BlastRadius, Incident
+from telemetry.kinds import in_words
 from telemetry.quantities import quantity
 
 TITLE_CHARS_MAX = 140
@@ -84,7 +85,7 @@ def evidence_line(evidence: Evidence) -> str:
 def alternatives(incident: Incident) -> str:
     """The next best causes, best first."""
     shown = incident.alternatives[:EVIDENCE_LINES]
-    texts = [f"{each.kind} at {each.root} ({each.confidence:.0%}: {each.reason})" for each in shown]
+    texts = [f"{in_words(each.kind)} at {each.root.name} ({each.confidence:.0%}: {each.reason})" for each in shown]
     return clean("; ".join(texts) or "none", TEXT_CHARS_MAX)
 
 
@@ -93,6 +94,12 @@ def verdict(incident: Incident) -> str:
     parts = [f"because {each}" for each in incident.because[:1]]
     parts += [*incident.against[:REJECTED_SHOWN], *(f"not known: {each}" for each in incident.missing[:1])]
     return clean("; ".join(parts), TEXT_CHARS_MAX)
+
+
+def record(incident: Incident) -> str:
+    """How often an intermittent fault has come, and the record of its root; empty where there is neither."""
+    times = f"this incident has come {incident.occurrences} times" if incident.occurrences > 1 else ""
+    return "; ".join(filter(None, (times, incident.record.line if incident.record else "")))
 
 
 def names_shown(names: Sequence[str]) -> str:

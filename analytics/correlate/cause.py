@@ -24,6 +24,8 @@ class Cause:
     change:  id of the change that explains it, '' for none.
     subject: what of the root, for the title ("3 of 16 links of leaf1"); '' for its name alone.
     headline: the title in place of the phrase of the kind, '' for that.
+    action:  what to do first in place of the action of the kind, '' for that.
+    part:    links of the root that alone are concerned, where the rest of it works; empty: all of the root.
     unused: what it took away was in nobody's use, so no symptom of anything comes from it.
     keep_s: how long its incident stays open without evidence, where that is longer than usual.
     harmless: nothing works slower for it, as far as is known, so it is INFO until a job waits, whatever its kind is
@@ -44,6 +46,8 @@ class Cause:
     change: str = ""
     subject: str = ""
     headline: str = ""
+    action: str = ""
+    part: frozenset[ObjectRef] = frozenset()
     unused: bool = False
     keep_s: float = 0.0
     harmless: bool = False
@@ -58,7 +62,7 @@ class Cause:
         """All on which it depends what it reaches, in a cluster."""
         kind = incident_kinds()[self.kind]
         how = kind.disturbs_fabric, kind.pages_without_waiting, self.harmless
-        return how, self.root, self.devices, self.gone, self.links
+        return how, self.root, self.devices, self.gone, self.links, self.part
 
     @property
     def pages_without_waiting(self) -> bool:
@@ -86,6 +90,8 @@ def cause_of(
     change: str = "",
     subject: str = "",
     headline: str = "",
+    action: str = "",
+    part: frozenset[ObjectRef] = frozenset(),
     unused: bool = False,
     keep_s: float = 0.0,
     harmless: bool = False,
@@ -107,6 +113,8 @@ def cause_of(
         change=change,
         subject=subject,
         headline=headline,
+        action=action,
+        part=part,
         unused=unused,
         keep_s=keep_s,
         harmless=harmless,

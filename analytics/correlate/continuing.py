@@ -38,11 +38,11 @@ def _as_known(track: Track, cause: Cause) -> Cause:
     if track.key != cause.key:
         return cause
     if cause.gone < before.gone:
-        cause = replace(cause, gone=before.gone, subject=before.subject, reason=before.reason)
+        cause = replace(cause, gone=before.gone, subject=before.subject, action=before.action, reason=before.reason)
     if cause.links < before.links:
-        cause = replace(cause, links=before.links, headline=before.headline, reason=before.reason)
+        cause = replace(cause, links=before.links, headline=before.headline, action=before.action, reason=before.reason)
     if cause.harmless and not before.harmless:
-        cause = replace(cause, harmless=False, headline=before.headline, reason=before.reason)
+        cause = replace(cause, harmless=False, headline=before.headline, action=before.action, reason=before.reason)
     if _HOLDS[cause.wait_hold] < _HOLDS[before.wait_hold]:
         cause = replace(cause, wait_hold=before.wait_hold)
     return cause

@@ -1,8 +1,10 @@
 """What an incident costs: share of time that jobs lose, GPU-seconds, severity."""
 
 import sys
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 
 from analytics.correlate.cause import Cause
@@ -171,19 +173,43 @@ def _strongest(about: list[Finding]) -> list[Finding]:
     return about
 
 
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """GPUs that are dead, whichever incident took them: that one counts them whole, so in no other one they wait.
+
+    of: how many of them a running job has.
+    """
+
+    gpus: frozenset[ObjectRef] = frozenset()
+    of: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def among(view: CorrelationView, dead: Iterable[Iterable[ObjectRef]]) -> "Gone":
+        """dead: those of each incident."""
+        gpus = frozenset(chain.from_iterable(dead))
+        return Gone(gpus, Counter(chain.from_iterable(map(view.jobs.of, gpus))))
+
+
 def gpu_seconds(
-    view: CorrelationView, track: Track, waiting: Mapping[str, Wait], dead: Iterable[ObjectRef], now_ns: int
+    view: CorrelationView,
+    track: Track,
+    waiting: Mapping[str, Wait],
+    dead: Iterable[ObjectRef],
+    now_ns: int,
+    gone: Gone = Gone(),
 ) -> float:
     """GPU-seconds lost and not yet counted: of every waiting job since it began to wait, and of dead GPUs."""
     if not waiting and not dead:
         return 0.0
     seconds_of = {job_id: newly_waited(track, job_id, wait, now_ns) for job_id, wait in waiting.items()}
     if not dead and len(seconds_of) < 2:  # each GPU as long: the same sum without naming them, as jobs have thousands
-        return sum((sum([seconds] * len(view.jobs.kept_idle(job_id))) for job_id, seconds in seconds_of.items()), 0.0)
+        number_of = {job_id: len(view.jobs.kept_idle(job_id)) - gone.of.get(job_id, 0) for job_id in seconds_of}
+        return sum((sum([seconds] * number_of[job_id]) for job_id, seconds in seconds_of.items()), 0.0)
     lost: dict[ObjectRef, float] = {}
     for job_id, seconds in seconds_of.items():
         for ref in view.jobs.kept_idle(job_id):
-            lost[ref] = max(lost.get(ref, 0.0), seconds)
+            if ref not in gone.gpus:
+                lost[ref] = max(lost.get(ref, 0.0), seconds)
     if dead:
         seconds = max(0, now_ns - max(track.accounted_ns, track.onset_ns)) / NS_PER_S
         for ref in dead:

@@ -49,15 +49,37 @@ def is_spare(view: CorrelationView, track: Track) -> bool:
     job is behind them."""
     if not view.cluster.nodes.jobs_known or not incident_kinds()[track.cause.kind].disturbs_fabric:
         return False
-    if any(not known.left for known in _of(view, track).values()):
+    if track.cause.root.kind is ObjectKind.PORT or any(not known.left for known in _of(view, track).values()):
         return False
+    below = _below(view, track)
+    return bool(below) and not any(below.values())
+
+
+def jobs_behind(view: CorrelationView, track: Track) -> str:
+    """``2 jobs behind leaf1``: behind what is wrong between switches and takes no path away; '' where it is over, of no
+    switch or link of two, or nobody says which jobs run."""
+    below = _below(view, track, apart=1) if track.primary and view.cluster.nodes.jobs_known else {}
+    if not below:
+        return ""
+    jobs = len(frozenset[str]().union(*below.values()))
+    where = next(iter(below)) if len(below) == 1 else f"{len(below)} switches"
+    return f"{jobs or 'no'} job{'' if jobs == 1 else 's'} behind {where}"
+
+
+def _below(view: CorrelationView, track: Track, apart: int = 0) -> Mapping[str, frozenset[str]]:
+    """The jobs behind each switch at the lower end of the links between switches that a cause concerns; empty where
+    they lead to something else too, or their ends are not so many tiers apart."""
     graph, root = view.graph, track.cause.root
-    ends = graph.ends(root) if root.kind is ObjectKind.LINK else (root.name, *sorted(graph.neighbours(root.name)))
-    if len(ends) < 2 or not all(map(graph.is_switch, ends)):
-        return False
+    root = graph.link_of.get(root, root)
+    links = sorted(track.cause.part) or ([root] if root.kind is ObjectKind.LINK else graph.links(root.name))
+    ends = [graph.ends(link) for link in links]
+    if not ends or not all(len(each) > 1 and all(map(graph.is_switch, each)) for each in ends):
+        return {}
     tier = _Tiers(graph)
-    lower = {min(ends[0], end, key=tier.__getitem__) for end in ends[1:]}
-    return not any(_jobs(view, name, tier) for name in sorted(lower))
+    if any(abs(tier[a] - tier[b]) < apart for a, b in ends):
+        return {}
+    lower = sorted({min(each, key=tier.__getitem__) for each in ends})
+    return {name: _jobs(view, name, tier) for name in lower}
 
 
 def _of(view: CorrelationView, track: Track) -> Mapping[str, Paths]:

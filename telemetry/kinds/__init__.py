@@ -18,6 +18,7 @@ from telemetry.incidents import IncidentKind, Severity
 from telemetry.objects import ObjectKind
 
 _STRICT = ConfigDict(extra="forbid")
+_ACRONYMS = frozenset({"bgp", "gpu", "tcp"})
 
 
 class FindingGroup(StrEnum):
@@ -189,6 +190,7 @@ class IncidentMeaning:
     severity_ceiling: Severity = Severity.CRITICAL
     away: str = ""
     over: str = ""
+    over_action: str = ""
     absent: str = ""
     resembles: tuple[IncidentKind, ...] = ()
     intermittent: bool = False
@@ -219,6 +221,15 @@ def incident_kinds() -> Mapping[IncidentKind, IncidentMeaning]:
         row["evidence"], row["returning"] = _kinds(row["evidence"]), _kinds(row["returning"])
         row["predicts"] = _predictions(row["predicts"])
     return TypeAdapter(dict[IncidentKind, IncidentMeaning]).validate_python(rows)
+
+
+def in_words(kind: IncidentKind) -> str:
+    """
+    >>> in_words(IncidentKind.GPU_FAULT), in_words(IncidentKind.SLOW_STORAGE)
+    ('GPU fault', 'slow storage')
+    """
+    first, *rest = kind.split("_")
+    return " ".join((first.upper() if first in _ACRONYMS else first, *rest))
 
 
 def kinds_in(*groups: FindingGroup) -> frozenset[FindingKind]:

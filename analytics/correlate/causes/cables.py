@@ -24,6 +24,7 @@ from telemetry.objects import ObjectKind, ObjectRef
 
 _AWAY = frozenset({FindingKind.LINK_DOWN, FindingKind.LINK_FLAPPING})
 TOGETHER_MIN = 2
+_CHECK_CABLING = "Compare these cables with the cabling plan: put them back, or correct what is configured by port."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ def as_cabled(view: CorrelationView, cause: Cause) -> Cause:
     other = swapped_with(view.graph, cause.root)
     if other is None or not _known_away(view, cause, other):
         return cause
-    return replace(cause, headline=_swapped(view, cause.root, other), links=cause.links | {other})
+    return replace(
+        cause, headline=_swapped(view, cause.root, other), action=_CHECK_CABLING, links=cause.links | {other}
+    )
 
 
 def _known_away(view: CorrelationView, cause: Cause, other: ObjectRef) -> bool:
@@ -108,6 +111,7 @@ def _swaps(view: CorrelationView) -> Iterable[Pulled]:
             f"{root.name} and {other.name} were away at once, and each end of one leads to an end of the other now",
             links=frozenset({other}),
             headline=_swapped(view, root, other),
+            action=_CHECK_CABLING,
         )
         now = {view.graph.link_of[port] for port in ports if port in view.graph.link_of}
         yield Pulled(cause, frozenset({root, other, *now}))
@@ -197,6 +201,7 @@ def _of_host(
         f"{share} failed at once, and {where}: their cables, or what their {parts} have in common",
         hold=HoldPolicy.INTERVAL if one_end and not flaps else None,  # the other end may be dead
         links=frozenset(refs) - {root},
+        action=f"Look at what these links of {name} have in common: {parts}, cables; then at each end of them.",
         headline=f"links {both} {what}" if len(refs) == TOGETHER_MIN else f"{share} {what}",
     )
     return Pulled(cause, frozenset(refs))

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 
 from analytics.correlate.cause import CHECKPOINTS, Cause, cause_of
 from analytics.correlate.view import CorrelationView
@@ -19,7 +20,11 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for finding in view.of(*sorted(CHECKPOINTS)):
         (together if finding.object in colliding else jobs[finding.object]).append(finding)
     if together:
-        yield _cause(view, together, f"{len(colliding)} jobs write their checkpoints at the same time")
+        yield replace(
+            _cause(view, together, f"{len(colliding)} jobs write their checkpoints at the same time"),
+            headline=f"checkpoints of {len(colliding)} jobs collide",
+            action="Move the checkpoints of these jobs apart: each is late as the others write at the same time.",
+        )
     for job in sorted(jobs):
         yield _cause(view, jobs[job], " and ".join(sorted({finding_kinds()[each.kind].cause for each in jobs[job]})))
 

@@ -68,7 +68,15 @@ def _of_switch(
     share = f"{len(common.failed)} of {common.of} links of {common.name} {DAMAGED[kind]}"
     reason = f"{share} since the same moment, {common.chance}: a part that these have in common fails"
     primary = frozenset(each.id for name in common.failed for each in damaged[name] if each.kind in (kind, BOUNCED))
-    yield cause_of(IncidentKind.LINK_DEGRADED, device(common.name), primary, reason, headline=share)
+    yield cause_of(
+        IncidentKind.LINK_DEGRADED,
+        device(common.name),
+        primary,
+        reason,
+        headline=share,
+        action=f"Look at what these links of {common.name} have in common before any optic: line card, ASIC, air.",
+        part=frozenset(ObjectRef(ObjectKind.LINK, name) for name in common.failed),
+    )
 
 
 def _of_lot(
@@ -84,4 +92,5 @@ def _of_lot(
         f"{share} that began within an hour, {common.chance}: that lot is what they have in common",
         links=frozenset(links) - {root},
         headline=share,
+        action=f"Have all modules of lot {common.name} exchanged, these links first; keep none of them as a spare.",
     )

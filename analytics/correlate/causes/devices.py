@@ -125,6 +125,7 @@ def _part_of_rack(view: CorrelationView, found: Shared, dead: Mapping[str, Death
         "these have in common failed, such as a phase of its power",
         gone=gone,
         subject=f"{root.name} and {len(gone)} more host{'s' if len(gone) > 1 else ''} of {found.parent}",
+        action=f"Check what feeds these hosts of {found.parent} (PDU phase, breaker), then each by its console.",
     )
 
 

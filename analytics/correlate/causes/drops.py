@@ -47,6 +47,7 @@ def _cause(view: CorrelationView, switch: str, found: Sequence[Finding]) -> Caus
         hold=HoldPolicy.INTERVAL,  # what broke there may be about to show
         devices=frozenset({switch}),
         headline=what,
+        action=f"Compare buffer profile and PFC of {switch if len(found) > 1 else root.name} with those of others.",
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from analytics.correlate.cause import ENVIRONMENT, GPU_FAULTS, Cause, cause_of
 from analytics.correlate.causes.at_once import at_once
-from analytics.correlate.causes.gpus import by_heat
+from analytics.correlate.causes.gpus import by_heat, is_braked
 from analytics.correlate.causes.siblings import hosts_by_rack, shared
 from analytics.correlate.texts.neighbours import hosts_together
 from analytics.correlate.view import CorrelationView
@@ -39,16 +39,15 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
     for root in sorted(roots):
         found = roots[root]
         hosts = view.graph.rack(root.name) if root.kind is ObjectKind.RACK else [root.device]
-        reasons = {finding_kinds()[finding.kind].cause for finding in found}
         since_ns = min(finding.onset_ns for finding in found) - view.config.onset_slack_ns
         throttled = [each for host in hosts for each in _throttled(view, host) if each.onset_ns >= since_ns]
         harmless = root.kind is ObjectKind.DEVICE and not throttled and all(map(_only_warm, found))
-        slowed = "heat slows no GPU of it" if harmless else "heat slows GPUs of it" if throttled else ""
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,
             frozenset(finding.id for finding in (*found, *throttled)),
-            f"{root.name} {' and '.join(sorted(reasons))}{slowed and f'; {slowed}'}",
+            _reason(root, found, throttled, harmless=harmless),
+            subject=f"rack {root.name}" if root.kind is ObjectKind.RACK else "",
             harmless=harmless,
         )
     hosts_alone = {root: found for root, found in roots.items() if root.kind is ObjectKind.DEVICE}
@@ -106,6 +105,20 @@ def _only_warm(finding: Finding) -> bool:
     or a part that failed, says what is wrong; a temperature is compared with what the power explains."""
     margins = [each.value for each in finding.evidence if each.unit == "kelvin"]
     return finding.detector == _BY_POWER and bool(margins) and min(margins) > MARGIN_MIN
+
+
+def _reason(root: ObjectRef, found: Iterable[Finding], throttled: Iterable[Finding], *, harmless: bool) -> str:
+    """What is wrong with its air or its parts, then what holds the clocks of its GPUs."""
+    kinds = {finding.kind for finding in found}
+    parts = " and ".join(sorted({finding_kinds()[kind].cause for kind in kinds & ENVIRONMENT}))
+    by = " and ".join(sorted({"a power brake" if is_braked(finding) else "heat" for finding in throttled}))
+    gpus = f"GPUs of {'it' if parts else root.name}"
+    slowed = f"{by} slow{'' if ' and ' in by else 's'} {gpus}" if by else ""
+    if not slowed and FindingKind.GPU_HOT in kinds:
+        slowed = f"heat is about to slow {gpus}"
+    if harmless:
+        slowed = "heat slows no GPU of it"
+    return "; ".join(filter(None, (parts and f"{root.name} {parts}", slowed)))
 
 
 def _throttled(view: CorrelationView, host: str) -> list[Finding]:

@@ -103,8 +103,12 @@ def _alike(view: CorrelationView, kind: FindingKind, found: Shared, hosts: Mappi
     gpus = {finding.object for finding in alike}
     root = view.root(IncidentKind.GPU_FAULT, [finding.object for finding in alike])
     whose, when, in_common = f"of {found.parent}", "at once", "their power, driver or job"
+    action = f"Look at what these hosts of {found.parent} have in common before any GPU of them: {in_common}."
     if found.noun == VERSION:
         whose, when, in_common = f"with new {found.name}", "within an hour", "that version"
+        action = (
+            f"Stop the rollout of {found.name}, and take it back on these hosts before any GPU of them is exchanged."
+        )
     return cause_of(
         IncidentKind.GPU_FAULT,
         root,
@@ -113,6 +117,7 @@ def _alike(view: CorrelationView, kind: FindingKind, found: Shared, hosts: Mappi
         f"{whose} {when}, {found.chance}: {in_common} is what they have in common",
         gone=frozenset(found.failed) - {root.device},
         subject=f"{len(gpus)} GPUs of {len(found.failed)} hosts {whose}",
+        action=action,
     )
 
 
@@ -123,7 +128,14 @@ def _fault(view: CorrelationView, gpus: Mapping[ObjectRef, Sequence[Finding]]) -
     reasons = sorted({_reason(finding) for finding in gpus[root] if finding.kind in GPU_FAULTS})
     others = f"; {len(gpus) - 1} more GPUs of its host as well" if len(gpus) > 1 else ""
     primary = frozenset([finding.id for found in gpus.values() for finding in found])
-    return cause_of(IncidentKind.GPU_FAULT, root, primary, " and ".join(reasons) + others)
+    return cause_of(
+        IncidentKind.GPU_FAULT,
+        root,
+        primary,
+        " and ".join(reasons) + others,
+        subject=f"{len(gpus)} GPUs of {root.device}" if others else "",
+        action=f"Drain {root.device}; look at what its GPUs have in common: cooling, power, driver." if others else "",
+    )
 
 
 def by_heat(view: CorrelationView, host: str, found: Sequence[Finding]) -> bool:
@@ -142,6 +154,11 @@ def _is_hot(finding: Finding) -> bool:
     return finding.kind is FindingKind.GPU_HOT or (
         throttled and any(_THROTTLED.search(one.series) for one in finding.evidence)
     )
+
+
+def is_braked(finding: Finding) -> bool:
+    """Whether the power supply and not heat holds the clock of a throttled GPU."""
+    return any('reason="hw_power_brake"' in one.series for one in finding.evidence)
 
 
 def _reason(finding: Finding) -> str:

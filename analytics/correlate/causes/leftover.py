@@ -150,7 +150,7 @@ def _cause(
     if kind is IncidentKind.CONGESTION:
         ranked = [finding.object for finding in sorted(group, key=lambda f: (-f.score, f.onset_ns, f.object))]
     root = view.root(kind, ranked)
-    unknown = f"{len(group)} findings that no known cause explains"
+    unknown = f"{len(group)} finding{'s' if len(group) > 1 else ''} that no known cause explains"
     yield cause_of(
         kind,
         root,

@@ -20,7 +20,7 @@ from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy
-from telemetry.objects import ObjectRef, device
+from telemetry.objects import ObjectKind, ObjectRef, device
 
 FLAPPING_SCORE = 2.0  # times the limit of carrier changes: more than one outage and one repair
 
@@ -88,7 +88,8 @@ def _outage(root: ObjectRef, what: str, found: Collection[Finding]) -> Cause:
     headline = f"{what} down {f'for less than {seconds} s' if seconds else 'between two readings'}"
     reason = f"{headline}: all readings show the carrier, its count an outage"
     primary = frozenset(finding.id for finding in found)
-    return cause_of(IncidentKind.LINK_DOWN, root, primary, reason, headline=headline, harmless=True)
+    action = f"Look at what these links of {root.name} have in common." if root.kind is ObjectKind.DEVICE else ""
+    return cause_of(IncidentKind.LINK_DOWN, root, primary, reason, headline=headline, action=action, harmless=True)
 
 
 def _onsets(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> dict[str, list[int]]:

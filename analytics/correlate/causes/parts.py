@@ -53,6 +53,8 @@ def _part(view: CorrelationView, name: str, down: dict[ObjectRef, list[Finding]]
         factor=ALIVE_FACTOR,
         hold=None if sure else HoldPolicy.INTERVAL,
         subject=share,
+        action=f"Look at what these links of {name} have in common, as {name} answers: line card, ASIC or power zone.",
+        part=frozenset(links),
     )
 
 

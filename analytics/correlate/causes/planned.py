@@ -33,6 +33,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             f"planned: {change.kind} {change.summary or change.id}",
             factor=FACTOR,
             gone=frozenset(_devices(view, change)),
+            action="Nothing to do: what is not back when the work is over is paged. Move its end if it takes longer.",
             change=change.id,
         )
 

@@ -94,4 +94,5 @@ def _cause(
         hold=hold,
         gone=frozenset(name for rack in others for name in rack.dead),
         subject=f"{root.name} and {len(others)} more" if others else "",
+        action=f"Check what feeds {which}: a busway, a PDU, a phase." if others else "",
     )

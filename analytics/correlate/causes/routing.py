@@ -52,6 +52,7 @@ def _together(view: CorrelationView, name: str, lost: Mapping[str, Finding]) -> 
         frozenset(finding.id for finding in known),
         f"{len(lost)}{of} neighbours lost their session with {name} and no link of it is down",
         subject=" with ".join(sorted((name, *lost))) if alone else f"{name} with {len(lost)} neighbours",
+        action="" if alone else f"Look at the routing daemon of {name}, and at its log: its links are up.",
         hold=None if alone else HoldPolicy.TICK,  # what each neighbour read in the same collection shows its link up
     )
 
@@ -69,6 +70,7 @@ def _unknown(view: CorrelationView, group: Sequence[Finding]) -> Cause:
         f"{len(group)} devices lost BGP sessions at once and no link is down: one device or route reflector is behind "
         "all of them; which one their addresses do not say",
         subject=f"{root.name} with {len(group)} neighbours" if len(shared) == 1 else f"{len(group)} devices",
+        action="Find whom all of them lost: the peers that their evidence names, a route reflector; its links are up.",
     )
 
 

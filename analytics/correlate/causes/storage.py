@@ -94,6 +94,7 @@ def _whole(
         hold=HoldPolicy.NONE if reached else HoldPolicy.INTERVAL,
         devices=frozenset(servers),
         headline=f"file system {filesystem.name} slow, {share}",
+        action=f"Look at what the servers of {filesystem.name} share before any disk: their load, metadata, network.",
     )
 
 

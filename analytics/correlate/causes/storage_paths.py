@@ -79,6 +79,7 @@ def _all(view: CorrelationView, clients: Clients) -> Cause:
         hold=HoldPolicy.INTERVAL,
         devices=frozenset(clients.hosts),
         headline=f"file system {clients.filesystem} slow",
+        action=f"Look at the servers of {clients.filesystem} and at their network: all of its clients wait.",
     )
 
 

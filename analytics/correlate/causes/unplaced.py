@@ -154,6 +154,7 @@ def _part(view: CorrelationView, loss: Loss, hub: str, ports: int) -> Cause:
         factor=ALIVE_FACTOR,
         hold=HoldPolicy.INTERVAL,
         subject=what,
+        action=f"Look at what these ports of {hub} have in common, as {hub} answers: line card, ASIC or power zone.",
     )
 
 
@@ -180,6 +181,7 @@ def _dead(view: CorrelationView, loss: Loss) -> Cause:
         hold=_hold(view, loss, names),
         gone=gone,
         subject=hosts_together(root.name, gone | {root.name}, noun, view.graph.devices),
+        action=f"Find out what these {noun} share (power, rack, switch), then reach each by its console.",
     )
 
 

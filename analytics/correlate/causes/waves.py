@@ -39,6 +39,7 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             factor=FACTOR,
             gone=frozenset(each.name for each in quiet) - {root.name},
             headline=_headline(view, wave, quiet),
+            action="Nothing to do: nobody waits for it, and what is not back in time is paged.",
             unused=True,
             keep_s=view.config.wave_pause_s,
         )

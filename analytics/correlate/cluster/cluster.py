@@ -88,7 +88,7 @@ class Cluster:
 
     def blast_radius(self, cause: Cause, waiting_jobs: frozenset[str]) -> BlastRadius:
         """What an incident with this cause touches; see ``blast.py``."""
-        key = (cause.key, waiting_jobs, cause.takes_paths, cause.gone, cause.links)
+        key = (cause.key, waiting_jobs, cause.takes_paths, cause.gone, cause.links, cause.part)
         known = self._blasts.get(key)
         if known is None:
             _make_room(self._blasts)

@@ -20,7 +20,7 @@ class Reach:
     cut_off: those that stop when the links of ``own`` are lost: jobs on several hosts that lose a link of one of them,
     as collectives use every NIC, and those that mount a file system of a storage server without any other link.
     hosts: at an end of these links. depends: all that cannot work without the root, what is gone with it and
-    its further links."""
+    its further links. Of a cause that concerns a part of its root, the links of that part are lost alone."""
 
     own: frozenset[ObjectRef]
     devices: frozenset[str]
@@ -39,12 +39,13 @@ def reach(cause: Cause, graph: Graph, jobs: Jobs) -> Reach:
     if cause.root.kind is ObjectKind.DEVICE:
         devices |= graph.neighbours(cause.root.name)
     others = [*map(device, sorted(cause.gone)), *sorted(cause.links)]
-    reached = graph.reached(cause.root).union(*map(graph.reached, others))
+    whole = sorted(cause.part) or [cause.root]
+    reached = frozenset[ObjectRef]().union(*map(graph.reached, (*whole, *others)))
     certain = jobs.depending(cause.root, reached)
     if cause.root.kind is ObjectKind.JOB:
         certain.update(jobs.of(cause.root))
     possible = {job_id for name in ends for job_id in jobs.on_device(name)}
-    lost = {ref for ref in own if ref.kind is ObjectKind.LINK}
+    lost = cause.part or {ref for ref in own if ref.kind is ObjectKind.LINK}
     targets = [ref for ref in reached if ref.kind is ObjectKind.STORAGE_TARGET and ref != cause.root]
     unserved = {job_id for ref in targets if _is_lost(ref, lost, graph) for job_id in jobs.using(ref)}
     certain |= {job_id for ref in targets for job_id in jobs.using(ref)}

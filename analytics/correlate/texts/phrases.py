@@ -8,7 +8,7 @@ from analytics.correlate.cause import Cause
 from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import CorrelateConfig
 from analytics.correlate.cost import STALLED, cut_off
-from analytics.correlate.paths import paths_left
+from analytics.correlate.paths import jobs_behind, paths_left
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.standing import Standing, standing
 from analytics.correlate.tracks import Track
@@ -65,6 +65,14 @@ def _how_it_is(view: CorrelationView, track: Track) -> str:
     return what + _since(now, away="", back=", back" if row.away else ", up")
 
 
+def action(view: CorrelationView, track: Track) -> str:
+    """What to do first: what failed says, else its kind; of what is back by now to find out why."""
+    cause, row, now = track.cause, incident_kinds()[track.cause.kind], standing(view, track)
+    if now and not now.away and not cause.change and row.over_action:
+        return fill(row.over_action, cause.root, view.graph)
+    return cause.action or fill(row.action, cause.root, view.graph)
+
+
 def _with_others(cause: Cause) -> str:
     others = len(cause.gone - {cause.root.name})
     return f"{short(cause.root)} and {others} more" if others else short(cause.root)
@@ -106,19 +114,24 @@ def _cost(view: CorrelationView, track: Track, blast: BlastRadius) -> str:
     """``32 GPUs, job 17 slowed by 34 %``: what waits; else what the cause reaches by topology."""
     root = track.cause.root
     if track.job_impact:
-        return f"{_count(view.jobs.gpu_count(*track.job_impact), 'GPU')}, {waiting(track)}"
+        return f"{_gpus(view.jobs.gpu_count(*track.job_impact))}{waiting(track)}"
     if not track.cause.pages_without_waiting:
         return f"no job waits, {len(blast.jobs)} in reach" if blast.jobs else "no job waits"
     if stopped := cut_off(view, track):
-        return f"{_count(view.jobs.gpu_count(*stopped), 'GPU')}, {_jobs(stopped)} cut off"
+        return f"{_gpus(view.jobs.gpu_count(*stopped))}{_jobs(stopped)} cut off"
     if blast.jobs:
-        return f"{_count(len(blast.gpus), 'GPU')}, {_count(len(blast.jobs), 'job')} at risk"
+        return f"{_gpus(len(blast.gpus))}{_count(len(blast.jobs), 'job')} at risk"
     if blast.gpus:
         return f"{_count(len(blast.gpus), 'GPU')} reached"
-    if left := paths_left(view, track):
+    if left := paths_left(view, track) or jobs_behind(view, track):
         return left
     links = f"{_count(len(blast.links), 'link')}, " if blast.links and root.kind is not ObjectKind.LINK else ""
     return f"{links}no job reached"
+
+
+def _gpus(number: int) -> str:
+    """``32 GPUs, ``; '' where none is known."""
+    return f"{_count(number, 'GPU')}, " if number else ""
 
 
 def waiting(track: Track) -> str:

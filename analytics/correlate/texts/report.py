@@ -108,19 +108,20 @@ def accrue(
     waiting: Mapping[str, cost.Wait],
     expected: Mapping[str, cost.Wait],
     paid: Mapping[str, float],
+    dead: Sequence[ObjectRef],
+    gone: cost.Gone,
     now_ns: int,
 ) -> None:
     """Adds what time alone adds, while the findings stay as they are: cost, and the severity that follows from it.
 
     expected: of jobs that are cut off, what they lose until they show it. paid: of the jobs that wait for other
-    incidents too, the share of its time that this one pays for.
+    incidents too, the share of its time that this one pays for. dead: GPUs that it took away. gone: all that are dead.
     """
-    dead = cost.dead_gpus(view, track)
     own = {**waiting, **expected}
     own |= {job_id: replace(own[job_id], share=paid[job_id]) for job_id in paid}
     track.job_impact |= {job_id: wait.share for job_id, wait in waiting.items()}
-    expected_loss.count(view, track, {job_id: own[job_id] for job_id in expected}, frozenset(dead), now_ns)
-    track.gpu_seconds += cost.gpu_seconds(view, track, own, dead, now_ns)
+    expected_loss.count(view, track, {job_id: own[job_id] for job_id in expected}, gone.gpus, now_ns)
+    track.gpu_seconds += cost.gpu_seconds(view, track, own, dead, now_ns, gone)
     track.accounted_ns = now_ns
     cost.remember(track, own, now_ns)
     track.gpu_seconds = max(0.0, track.gpu_seconds - cost.overrun(view, track, own))
@@ -232,11 +233,12 @@ def _alternatives(view: CorrelationView, claim: Claim, others: Sequence[Cause]) 
         return ()
     gains = [gain(view, other, claim.findings) for other in others]
     total = claim.gain + sum(gains)
-    ranked = sorted(zip(gains, others, strict=True), key=lambda each: (-each[0], each[1].key, each[1].reason))
+    scores = {id(other): score for score, other in zip(gains, others, strict=True)}
+    ranked = sorted(others, key=lambda other: (-scores[id(other)], other.key, other.reason))
     return tuple(
-        Hypothesis(other.kind, other.root, round(score / total, 2), other.reason)
-        for score, other in ranked[:ALTERNATIVES_MAX]
-        if score > 0
+        Hypothesis(other.kind, other.root, round(scores[id(other)] / total, 2), other.reason)
+        for other in verdict.distinct(claim, ranked)[:ALTERNATIVES_MAX]
+        if scores[id(other)] > 0
     )
 
 
@@ -282,7 +284,7 @@ def incident(
         findings=tuple(sorted(track.members)),
         timeline=_timeline(view, track),
         gaps=gaps,
-        action=phrases.fill(kind.action, track.cause.root, view.graph),
+        action=phrases.action(view, track),
         runbook=phrases.fill(kind.runbook, track.cause.root, view.graph),
         since_first_seen=track.since_first_seen,
         because=track.because,

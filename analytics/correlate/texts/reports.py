@@ -142,9 +142,11 @@ class Reports:
             id(known): expected_loss.expected(view, known.track, known.waiting, now_ns) for known in self._updated
         }
         paid = self._divide(expected, now_ns)
+        dead = {id(known): cost.dead_gpus(view, known.track) for known in self._updated}
+        gone = cost.Gone.among(view, dead.values())
         for known in self._updated:
-            about = id(known)
-            report.accrue(view, known.track, known.waiting, expected[about], paid.get(about, {}), now_ns)
+            at = id(known)
+            report.accrue(view, known.track, known.waiting, expected[at], paid.get(at, {}), dead[at], gone, now_ns)
 
     def _divide(
         self, expected: Mapping[int, Mapping[str, cost.Wait]], now_ns: int

@@ -13,7 +13,7 @@ from analytics.correlate.texts import phrases
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding
 from telemetry.incidents import IncidentKind
-from telemetry.kinds import Effect, effects, incident_kinds
+from telemetry.kinds import Effect, effects, in_words, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
 BECAUSE_MAX = 4
@@ -74,7 +74,7 @@ def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals
         if rival is not None and (text := _other_incident(view, members, rival)):
             found.append(text)
         elif rival is None and (absent := incident_kinds()[kind].absent):
-            found.append(f"not {_readable(kind)}: {absent}")
+            found.append(f"not {in_words(kind)}: {absent}")
     return tuple(found[:AGAINST_MAX])
 
 
@@ -83,11 +83,21 @@ def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[
         return []
     gains = {other.key: gain(view, other, claim.findings) for other in others}
     causes = [other for other in others if incident_kinds()[other.kind].predicts]  # a forecast is none of what is now
-    return sorted(causes, key=lambda other: (-gains[other.key], other.key))[:AGAINST_MAX]
+    return distinct(claim, sorted(causes, key=lambda other: (-gains[other.key], other.key)))[:AGAINST_MAX]
+
+
+def distinct(claim: Claim, ranked: Iterable[Cause]) -> list[Cause]:
+    """Without further ones of a kind that explain a part of the claim's own evidence: that its parts failed one by one
+    is one hypothesis, and the likeliest of them stands for it."""
+    found: dict[object, Cause] = {}
+    for other in ranked:
+        part = other.primary <= claim.primary
+        found.setdefault(other.kind if part else other.key, other)
+    return list(found.values())
 
 
 def _not_chosen(view: CorrelationView, members: Sequence[Finding], other: Cause) -> str:
-    name = f"not {_readable(other.kind)} at {phrases.short(other.root, view.graph)}"
+    name = f"not {in_words(other.kind)} at {phrases.short(other.root, view.graph)}"
     reach = view.cluster.reach(other)
     rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary))
     for each in members:
@@ -100,7 +110,7 @@ def _other_incident(view: CorrelationView, members: Sequence[Finding], rival: Cl
     """'' where the rival would explain all of it; then nothing that is known separates them."""
     for finding in members:
         if objection := _objection(view, rival, finding):
-            return f"not {_readable(rival.cause.kind)} at {phrases.short(rival.cause.root, view.graph)}: {objection}"
+            return f"not {in_words(rival.cause.kind)} at {phrases.short(rival.cause.root, view.graph)}: {objection}"
     return ""
 
 
@@ -172,7 +182,13 @@ def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator
     if not view.jobs.running and not incident_kinds()[claim.cause.kind].pages_without_waiting:
         yield "which jobs run, and so who waits"
     if not order_known:
-        yield "what came first: the evidence comes too rarely"
+        yield f"what came first: readings are {_apart_s(view, claim):.0f} s apart"
+
+
+def _apart_s(view: CorrelationView, claim: Claim) -> float:
+    """Seconds between two readings of the evidence that comes most rarely."""
+    slowest = max((view.by_id[found].cadence_s for found in claim.findings), default=0.0)
+    return view.config.intervals_ns(1.0, slowest) / NS_PER_S
 
 
 def _of(view: CorrelationView, filesystem: ObjectRef) -> Iterator[Clients]:
@@ -182,7 +198,3 @@ def _of(view: CorrelationView, filesystem: ObjectRef) -> Iterator[Clients]:
 
 def _speaks(view: CorrelationView, claim: Claim, end: ObjectRef) -> bool:
     return any(finding.id in claim.primary for finding in view.about(end))
-
-
-def _readable(kind: IncidentKind) -> str:
-    return kind.replace("_", " ")

@@ -1,6 +1,6 @@
 // From the cause of an incident to its cost, and the findings that it explains and so suppresses.
 import { byId, setLines, setText } from "./dom.js";
-import { refName, withNames } from "./names.js";
+import { kindInWords, refName, withNames } from "./names.js";
 import { ask, time } from "./wire.js";
 import { clock, count, lost } from "./words.js";
 
@@ -38,7 +38,7 @@ function paging(links, open) {
 const elsewhere = (href) => ({ href, target: "_blank", rel: "noopener noreferrer" });
 
 function chain(incident, explanation, gpus) {
-  const kind = incident.kind.replaceAll("_", " ");
+  const kind = kindInWords(incident.kind);
   const all = explanation?.effects ?? [];
   const effects = all.slice(0, all.length > EFFECTS ? EFFECTS - 1 : EFFECTS);
   const rest = all.length - effects.length;

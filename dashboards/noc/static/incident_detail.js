@@ -2,7 +2,7 @@
 import { byId, setLines, setText } from "./dom.js";
 import { drawExplanation, explanationOf } from "./explanation.js";
 import { askForEvents, drawEvents } from "./incident_events.js";
-import { refName, seriesName, withNames } from "./names.js";
+import { kindInWords, refName, seriesName, withNames } from "./names.js";
 import { cutPlots, drawPlots } from "./plots.js";
 import { quantity } from "./quantities.js";
 import { clock, count, headline, lost, side, when } from "./words.js";
@@ -54,7 +54,7 @@ function drawTexts(incident) {
   setLines(byId("blast"), blast(incident));
   setLines(byId("evidence"), incident.evidence.slice(0, EVIDENCE).map((one, at) => evidenceLine(one, explanation?.worse[at], gpus)));
   setLines(byId("because"), incident.because.slice(0, BECAUSE).map((text) => withNames(text, gpus)));
-  const against = rivals(incident).map((text) => withNames(text, gpus));
+  const against = rivals(incident, gpus).map((text) => withNames(text, gpus));
   byId("against-title").hidden = against.length === 0;
   setLines(byId("against"), against);
   setText(byId("action"), withNames(incident.action, gpus));
@@ -104,14 +104,16 @@ function evidenceLine({ value, normal, unit, series }, worse, gpus) {
 }
 
 /** The next two hypotheses, each with what speaks for it and then what speaks against it, and what else it is not. */
-function rivals({ alternatives, against }) {
+function rivals({ root: own, where: ownName, alternatives, against }, gpus) {
   const rest = [...against];
   const said = alternatives.slice(0, 2).map(({ kind, root, confidence, reason }) => {
-    const words = kind.replaceAll("_", " ");
-    const at = rest.findIndex((text) => text.startsWith(`not ${words}: `) || text.startsWith(`not ${words} at ${root.name}: `));
+    const words = kindInWords(kind);
+    const name = root.name === own.name && ownName ? ownName : refName(root, gpus);
+    const heads = ["", ` at ${root.name}`, ` at ${name}`].map((where) => `not ${words}${where}: `);
+    const at = rest.findIndex((text) => heads.some((head) => text.startsWith(head)));
     const [objection] = at < 0 ? [] : rest.splice(at, 1);
     const but = objection ? `; against it: ${objection.slice(objection.indexOf(": ") + 2)}` : "";
-    return `${words} at ${root.name} (${Math.round(confidence * 100)} %), for it: ${reason}${but}`;
+    return `${words} at ${name} (${Math.round(confidence * 100)} %), for it: ${reason}${but}`;
   });
   return [...said, ...rest];
 }

@@ -12,6 +12,9 @@ export function withNames(text, gpus) {
   return Object.keys(gpus).reduce((said, name) => said.replaceAll(name, () => objectName(name, gpus)), text);
 }
 
+/** A kind of incident in words: ``GPU fault``. */
+export const kindInWords = (kind) => kind.replaceAll("_", " ").replace(/^(bgp|gpu|tcp)\b/, (word) => word.toUpperCase());
+
 /** A series: its object first, then the metric and what distinguishes it; what is no series stays as it is. Of what is
  * computed from one, such as ``at_power_limit(gpu_temperature_celsius{…})``, how stands before the metric. */
 export function seriesName(key, gpus) {

@@ -17,6 +17,7 @@ from fabricscope.api.views.cluster import entity_of
 from telemetry import topology
 from telemetry.ledger import SERIES_REFUSED
 from telemetry.refusals import refused_changes, refused_facts
+from telemetry.unrecorded import unrecorded
 
 router = APIRouter(prefix="/api/v1", tags=["cluster"], route_class=VersionedRoute)
 _SERIES = "series_"  # begins the names of the counts in an analytics report
@@ -84,6 +85,12 @@ async def list_refused_input(model: Model, page: Paging, query: Annotated[PageQu
         found, lambda each: (-each.at_ns, each.reason, " ".join(map(str, each.objects)), each.text, each.source), query
     )
     return [views.Refusal.model_validate(refusal) for refusal in newest_first]
+
+
+@router.get("/unrecorded", responses=shows())
+async def list_what_is_not_recorded(model: Model) -> list[views.Unrecorded]:
+    """What no source says of the cluster, what is lost for want of it, and which source would say it."""
+    return [views.Unrecorded.model_validate(each) for each in unrecorded(model.topology)]
 
 
 @router.get("/trust", responses=shows())

@@ -13,6 +13,7 @@ from fabricscope.api.views.cluster import (
     Target,
     TargetAccount,
     TargetLoad,
+    Unrecorded,
 )
 from fabricscope.api.views.events import Event
 from fabricscope.api.views.findings import Finding
@@ -55,4 +56,5 @@ __all__ = [
     "TargetAccount",
     "TargetLoad",
     "TimelineEntry",
+    "Unrecorded",
 ]

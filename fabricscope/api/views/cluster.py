@@ -101,6 +101,15 @@ class Refusal(View):
     at: Instant
 
 
+class Unrecorded(View):
+    """What nobody has recorded of the cluster. lost: what is not found, later or without a name for want of it. needs:
+    what would record it."""
+
+    what: str = Field(examples=["racks"])
+    lost: str = Field(examples=["what loses power or gets warm together is an incident of its hosts"])
+    needs: str = Field(examples=["an inventory with racks"])
+
+
 class StageReport(View):
     """What one process of a stage counted since ``epoch``, as of ``at``.
 

@@ -24,7 +24,8 @@ from alerts.rendering.text import (
 )
 from alerts.rendering.webhook import body_of, signature
 from telemetry.findings import Evidence
-from telemetry.incidents import BlastRadius, IncidentKind, ObjectRecord, Severity
+from telemetry.incidents import BlastRadius, Hypothesis, IncidentKind, ObjectRecord, Severity
+from telemetry.objects import gpu
 from tests.unit.alerts.incident_factory import T0, S, incident, resolved
 
 ONSET = "2026-05-28T20:26:40.000000+00:00"  # T0 = 1,780,000,000 s
@@ -86,13 +87,26 @@ def test_evidence_is_one_value_against_its_normal(value, normal, expected):
 
 
 def test_other_causes_come_with_their_reason():
-    assert alternatives(incident()) == "incast at port:leaf1/Ethernet4 (20%: only one sender)"
+    assert alternatives(incident()) == "incast at leaf1/Ethernet4 (20%: only one sender)"
     assert alternatives(incident(alternatives=())) == "none"
 
 
 def test_a_page_has_the_record_of_its_root_in_one_line():
     record = ObjectRecord(incident().root, 1, (), {}, 3.0, "3rd flap in 24 h")
     assert annotations_of(replace(FIRE, incident=incident(record=record)), NOWHERE)["record"] == "3rd flap in 24 h"
+
+
+def test_a_page_says_how_often_an_intermittent_fault_has_come():
+    record = ObjectRecord(incident().root, 1, (), {}, 3.0, "3rd flap in 24 h")
+    again = annotations_of(replace(FIRE, incident=incident(record=record, occurrences=3)), NOWHERE)
+    assert again["record"] == "this incident has come 3 times; 3rd flap in 24 h"
+    alone = annotations_of(replace(FIRE, incident=incident(occurrences=2)), NOWHERE)
+    assert alone["record"] == "this incident has come 2 times"
+
+
+def test_other_causes_are_called_as_people_call_them():
+    other = Hypothesis(IncidentKind.GPU_FAULT, gpu("node1", "GPU-1"), 0.1, "it vanished")
+    assert alternatives(incident(alternatives=(other,))) == "GPU fault at node1/GPU-1 (10%: it vanished)"
 
 
 def test_a_verdict_is_one_sentence_of_the_reason_the_next_two_and_what_is_not_known():
@@ -150,7 +164,7 @@ def test_annotations_answer_the_questions_of_the_on_call():
         "confidence": "90%",
         "action": "Drain node1 and check its PCIe link",
         "runbook": "docs/runbooks/slow_receiver.md",
-        "alternatives": "incast at port:leaf1/Ethernet4 (20%: only one sender)",
+        "alternatives": "incast at leaf1/Ethernet4 (20%: only one sender)",
         "suppressed": "2 findings explained by this incident",
         "gaps": "2 of 64 switches silent",
         "evidence_1": 'port_pfc_pause_received_frames_total{device="leaf1",port="Ethernet4"}:'

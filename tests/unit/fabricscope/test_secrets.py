@@ -39,6 +39,7 @@ PAGES = (
     *("/api/v1/findings", "/api/v1/targets", "/api/v1/topology", "/api/v1/ledger", "/api/v1/trust"),
     *("/api/v1/targets/top", "/api/v1/starvation", "/api/v1/trends", "/api/v1/changes", "/api/v1/incidents/none"),
     *("/runbooks/wear", "/docs/", "/api/v1/incidents/i1/members", "/api/v1/refused", "/api/v1/records"),
+    *("/api/v1/unrecorded",),
 )
 
 

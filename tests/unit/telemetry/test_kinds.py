@@ -65,6 +65,7 @@ def test_an_incident_has_texts_with_known_slots_only(kind: IncidentKind) -> None
         row.away or row.phrase,
         row.over or row.phrase,
         row.action,
+        row.over_action or row.action,
         row.runbook,
         row.meaning,
         row.root,
@@ -73,6 +74,7 @@ def test_an_incident_has_texts_with_known_slots_only(kind: IncidentKind) -> None
         assert set(re.findall(r"\{(\w+)\}", text)) <= {"root", "device"}
     assert all("{root}" in text for text in (row.phrase, row.away or row.phrase, row.over or row.phrase))
     assert row.over or not row.away
+    assert row.over or not row.over_action
     assert row.runbook.startswith("1. ")
 
 

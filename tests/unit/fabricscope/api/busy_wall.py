@@ -137,7 +137,7 @@ def _slow_storage(base: Incident, everybody: BlastRadius) -> Incident:
             "not device down: no device has lost most of its links",
         ),
         alternatives=(),
-        missing=("what came first: the evidence comes too rarely",),
+        missing=("what came first: readings are 10 s apart",),
         timeline=tuple(
             TimelineEntry(
                 base.onset_ns + k * NS, job(name), f"job {name} works less than it always did (10.6 % against 37.5 %)"
@@ -204,7 +204,7 @@ def _hot_gpu(base: Incident) -> Incident:
             Evidence(f"at_power_limit({TEMPERATURE})", 93.2, None, "celsius"),
         ),
         because=(
-            "gets warmer than its power explains, and heat is about to slow it",
+            "it gets warmer than its power explains, and heat is about to slow it",
             "node5 GPU 3 (GPU-c3aed4df) gets too warm (71 °C against 52.7 °C)",
         ),
         against=(

@@ -29,6 +29,7 @@ from fabricscope.api.routes.targets import (
     list_targets,
     list_top_targets,
     list_topology,
+    list_what_is_not_recorded,
 )
 from fabricscope.api.routes.trends import ForecastFilter, list_forecasts
 from telemetry import topics
@@ -205,6 +206,19 @@ async def test_what_was_refused_is_listed_with_its_reason(model):
         ("name_twice", "dcgm says n1 is a host in rack ?, inventory says n1 is a leaf in rack ?", "inventory"),
         ("self_link", "leaf1/e1--leaf1/e2 leads from leaf1 to itself", "lldp/leaf1"),
     ]
+
+
+async def test_what_is_not_recorded_is_listed_with_what_would_record_it(model):
+    """Also before anything is wrong."""
+    assert [(each.what, each.needs) for each in await list_what_is_not_recorded(model)] == [
+        ("roles of devices", "an inventory"),
+        ("cables", "LLDP of the switches, or an inventory with links"),
+        ("racks", "an inventory with racks"),
+        ("jobs", "Slurm or Kubernetes"),
+    ]
+    facts = [Device("leaf1", Role.LEAF), Link("leaf1", "e1", "n1", "m0"), Job("4", ("n1",))]
+    model.topology = Topology().with_facts(TopologyFact(one, 1, "slurm") for one in facts)
+    assert [each.what for each in await list_what_is_not_recorded(model)] == ["racks"]
 
 
 async def test_a_stage_report_has_its_balance(model):

@@ -15,8 +15,8 @@ from fabricscope.api.service import ApiService
 from simulator.direct import without_samples
 from telemetry.events import Event, EventKind, EventState
 from telemetry.findings import Evidence
-from telemetry.incidents import IncidentState
-from telemetry.objects import gpu, port
+from telemetry.incidents import Hypothesis, IncidentKind, IncidentState
+from telemetry.objects import gpu, job, port
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from tests.hostile_texts import WELL_FORMED
@@ -76,6 +76,7 @@ async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, brows
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#verdict")).to_have_text("10 firing, 0 pending")
     await expect(page.locator("#replay-of option")).to_have_count(1)  # what is not in the stream is drawn, too
+    await expect(page.get_by_text("Runbook")).to_have_count(1)  # and what is asked for about the incident
     before = await page.evaluate(ELEMENTS)
     for number in range(10):
         text = "\n".join(texts[number::10])
@@ -106,6 +107,30 @@ async def test_an_incident_that_comes_and_goes_says_how_often(api, bus, browser)
     await publish_incidents(bus, replace(incident(), occurrences=3))
     page, _ = await open_page(browser, api.url)
     await expect(page.locator("#record")).to_have_text("this incident has come 3 times · 2nd flap in 24 h")
+
+
+async def test_what_speaks_against_a_job_stands_beside_what_speaks_for_it(api, bus, browser):
+    known = incident()
+    other = Hypothesis(IncidentKind.TCP_FALLBACK, job("4711"), 0.2, "it uses sockets")
+    against = ("not TCP fallback at job 4711: it does not reach leaf1", known.against[1])
+    await publish_incidents(bus, replace(known, alternatives=(other,), against=against))
+    page, problems = await open_page(browser, api.url)
+    both = "TCP fallback at job 4711 (20 %), for it: it uses sockets; against it: it does not reach leaf1"
+    await expect(page.locator("#against li")).to_have_text([both, known.against[1]])
+    assert problems == []
+
+
+async def test_what_speaks_against_another_fault_of_the_same_gpu_stands_beside_it(api, bus, browser):
+    known, ref, name = incident(), gpu("node1", "GPU-1"), "node1 GPU 3 (GPU-1)"
+    other = Hypothesis(IncidentKind.STRAGGLER, ref, 0.3, "unlike the other 31 GPUs of its job")
+    against = (f"not straggler at {name}: it does not explain that {name} is throttled",)
+    await publish_incidents(bus, replace(known, root=ref, where=name, alternatives=(other,), against=against))
+    page, problems = await open_page(browser, api.url)
+    reason = (
+        "unlike the other 31 GPUs of its job; against it: it does not explain that node1 GPU 3 (GPU-1) is throttled"
+    )
+    await expect(page.locator("#against li")).to_have_text([f"straggler at {name} (30 %), for it: {reason}"])
+    assert problems == []
 
 
 async def test_an_incident_from_before_verdicts_shows_its_alternatives(api, bus, browser):

@@ -26,7 +26,7 @@ LIMITS = settings(
 @pytest.mark.parametrize(
     ("mode", "names", "paths"),
     [
-        pytest.param(GenerationMode.POSITIVE, {}, 34, id="as-described"),
+        pytest.param(GenerationMode.POSITIVE, {}, 35, id="as-described"),
         pytest.param(GenerationMode.POSITIVE, KNOWN, 7, id="an-incident-that-is-there"),
         pytest.param(GenerationMode.NEGATIVE, {}, 18, id="not-as-described"),
     ],

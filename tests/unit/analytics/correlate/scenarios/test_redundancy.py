@@ -123,6 +123,18 @@ def test_errors_between_switches_page_once_a_job_is_behind_them(port: str, sever
     assert (run.only.kind, run.only.severity) == (IncidentKind.LINK_DEGRADED, severity)
 
 
+def test_a_deadlock_is_critical_though_nobody_is_behind_it() -> None:
+    """It never ends by itself, and no job can be started there."""
+    fabric = Fabric(idle_pod())
+    run = Run(fabric)
+    ring = ["leaf11/Ethernet4011", "spine11/Ethernet12", "leaf12/Ethernet4012", "spine12/Ethernet11"]
+    shown = (K.PAUSE_STORM, K.PFC_PAUSE_RECEIVED)
+    run.tick(*(fabric.find(kind, port, score=5.0) for port in ring for kind in shown), ticks=6)
+    found = {one.kind: one for one in run.incidents.values()}
+    assert found[IncidentKind.PAUSE_LOOP].severity is Severity.CRITICAL
+    assert found[IncidentKind.PAUSE_LOOP].title.endswith("no jobs behind leaf11")
+
+
 def test_jobs_depend_on_a_leaf_that_only_their_storage_is_behind() -> None:
     entities: list[Entity] = [
         Device("leaf9", Role.LEAF, pod="storage"),

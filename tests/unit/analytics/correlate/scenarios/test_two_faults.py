@@ -261,6 +261,23 @@ def test_what_a_job_loses_to_two_faults_is_divided(cluster: Fabric, run: Run) ->
     assert texts.count("job 2 waits for 1 other incident too: its loss is divided") == 2
 
 
+@pytest.mark.parametrize("other", [K.GPU_LOST, K.TARGET_SILENT])
+def test_gpus_that_one_fault_took_away_do_not_wait_for_the_other_too(other: K, cluster: Fabric, run: Run) -> None:
+    """All of job 1 hangs at one GPU, and another fault takes some of its GPUs away meanwhile."""
+    run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(4, 3)), ticks=4)
+    if other is K.GPU_LOST:
+        run.tick(cluster.find(K.GPU_LOST, cluster.gpu(3, 5), 20))
+    else:
+        down = (cluster.find(K.LINK_DOWN, cluster.facing(leaf, 3), 20) for leaf in range(1, 9))
+        run.tick(*down, cluster.find(K.TARGET_SILENT, "node3", 20))
+    run.tick(ticks=40)
+    passed_s = (run.now_ns - T0) / S
+    lost = sum(one.gpu_seconds for one in run.incidents.values())
+    assert lost == pytest.approx(32 * passed_s, rel=0.05)
+    assert lost <= 32 * passed_s
+    assert len(run.incidents) == 2
+
+
 def test_a_symptom_that_something_nearer_explains_by_now_leaves_the_incident_that_had_it(
     cluster: Fabric, run: Run
 ) -> None:

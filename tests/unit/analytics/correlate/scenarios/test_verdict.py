@@ -9,6 +9,9 @@ from telemetry.changes import Change, ChangeKind
 from telemetry.findings import Evidence
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
+from tests.unit.analytics.correlate import faults
+from tests.unit.analytics.correlate.faults import Make
+from tests.unit.analytics.correlate.scenarios.test_sequences import fan_wall, power_brake
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -119,3 +122,39 @@ def kept(run: Run, kind: I) -> list[dict[str, Any]]:
 def hung(run: Run) -> dict[str, Any]:
     (found,) = kept(run, I.GPU_FAULT)
     return found
+
+
+def test_the_next_hypotheses_are_different_ones(cluster: Fabric, run: Run) -> None:
+    """That eight links of a dead host failed one by one is one hypothesis, and its likeliest link stands for it."""
+    for found in faults.host_down(cluster):
+        run.tick(*found)
+    run.tick(ticks=6)
+    assert run.only.against == (
+        "not link down at leaf1/Ethernet8--node3/mlx5_0: it does not explain that leaf2/Ethernet8 is down "
+        "(90 % against 10 %)",
+        "not rack power: no rack has lost most of its devices at once",
+    )
+    assert [each.kind for each in run.only.alternatives] == [I.LINK_DOWN, I.TELEMETRY_LOST]
+
+
+def test_what_came_first_is_missing_with_how_far_readings_are_apart(cluster: Fabric, run: Run) -> None:
+    lost, waits = cluster.find(K.GPU_LOST, cluster.gpu(1, 1)), cluster.find(K.JOB_STALLED, "job:1", 2)
+    run.tick(replace(lost, cadence_s=30.0), waits, ticks=4)
+    assert "what came first: readings are 30 s apart" in run.only.missing
+
+
+def test_a_gpu_that_gets_hot_is_the_subject_of_its_reason(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.GPU_HOT, cluster.gpu(1, 1)), ticks=2)
+    assert run.only.because[0] == "it gets warmer than its power explains, and heat is about to slow it"
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [(fan_wall, "heat slows GPUs of node1"), (power_brake, "a power brake slows GPUs of r1")],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_it_says_what_holds_the_clocks_of_a_host_or_rack(make: Make, reason: str, cluster: Fabric, run: Run) -> None:
+    for found in make(cluster):
+        run.tick(*found)
+    run.tick(ticks=6)
+    assert run.only.because[0] == reason
