@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
@@ -24,7 +25,7 @@ from tests.servers.chromium import new_page
 from tests.unit.fabricscope.api.noc_browser import ELEMENTS, open_page
 from tests.unit.fabricscope.api.test_noc_wall import is_drawn, publish_incident
 from tests.unit.fabricscope.api.traffic import eventually, get
-from tests.waiting import DEADLINE_S
+from tests.waiting import DEADLINE_S, until
 
 # The parts of the page that are not of the stream, drawn now, and what they then say.
 DRAW = """async ({ incident, explanation }) => {
@@ -38,6 +39,12 @@ DRAW = """async ({ incident, explanation }) => {
     "chain", "suppressed"];
   return Object.fromEntries(parts.map((id) => [id, document.getElementById(id).textContent]));
 }"""
+
+
+async def every_part_shows(page: Page, given: Mapping[str, Any], text: str) -> bool:
+    """Not at once where the page itself has asked meanwhile, as it does every few seconds: then that is drawn."""
+    shown = await page.evaluate(DRAW, given)
+    return all(plain(text) in plain(shown[part]) for part in shown)
 
 
 def plain(text: str) -> str:
@@ -99,6 +106,7 @@ async def test_every_hostile_text_is_text_around_the_incidents(api, bus, browser
     }
     found = {name: (await get(api.url, f"/api/v1/{path}"))[1] for name, path in paths.items()}
     await expect(page.locator("#replay-of option")).to_have_count(1)
+    await expect(page.locator("meter").first).to_be_attached()  # of a job, which the page may know later than the API
     before = set(await page.evaluate(ELEMENTS))
 
     given = found
@@ -110,8 +118,7 @@ async def test_every_hostile_text_is_text_around_the_incidents(api, bus, browser
         await page.route(f"**/api/v1/{name}*", answer)
     for text in joined(900):
         given = with_text(found, text)
-        shown = await page.evaluate(DRAW, given)
-        assert [part for part in shown if plain(text) not in plain(shown[part])] == []
+        await until(partial(every_part_shows, page, given, text))
     assert set(await page.evaluate(ELEMENTS)) <= before
     await page.unroute_all()
 
@@ -122,7 +129,7 @@ async def test_every_hostile_text_is_text_around_the_incidents(api, bus, browser
         _, scope = await get(api.url, f"/api/v1/fabric?{urlencode({'pod': text})}")
         assert {f"{text} r"} <= {box["name"] for box in scope["boxes"]}
     await page.evaluate(DRAW, found)
-    assert "<svg/onload" in (await page.locator("#fabric-map").text_content() or "")
+    await expect(page.locator("#fabric-map")).to_contain_text("<svg/onload")
     assert set(await page.evaluate(ELEMENTS)) <= before
     assert await page.evaluate("globalThis.owned") is None
     assert problems == []
