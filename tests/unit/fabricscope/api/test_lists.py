@@ -216,7 +216,7 @@ async def test_what_is_not_recorded_is_listed_with_what_would_record_it(model):
         ("racks", "an inventory with racks"),
         ("jobs", "Slurm or Kubernetes"),
     ]
-    facts = [Device("leaf1", Role.LEAF), Link("leaf1", "e1", "n1", "m0"), Job("4", ("n1",))]
+    facts: list[Device | Link | Job] = [Device("leaf1", Role.LEAF), Link("leaf1", "e1", "n1", "m0"), Job("4", ("n1",))]
     model.topology = Topology().with_facts(TopologyFact(one, 1, "slurm") for one in facts)
     assert [each.what for each in await list_what_is_not_recorded(model)] == ["racks"]
 

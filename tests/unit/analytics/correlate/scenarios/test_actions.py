@@ -3,6 +3,7 @@
 import pytest
 
 from telemetry.changes import Change, ChangeKind
+from telemetry.findings import Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Severity
 from telemetry.objects import device
@@ -13,7 +14,7 @@ from tests.unit.analytics.correlate.scenarios.test_sequences import damaged_card
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
 
 
-def several_gpus(p: Fabric) -> list[list[object]]:
+def several_gpus(p: Fabric) -> list[list[Finding]]:
     return [[p.find(K.GPU_ECC, p.gpu(1, index)) for index in range(4)]]
 
 
