@@ -96,15 +96,15 @@ SCORES: list[tuple[Detector, str, list[float], float]] = [
     (LinkErrors(), port_key("fabric_port_fec_uncorrectable_codewords_total"), rate(0.3), 0.3 / 0.1),
     (LinkErrors(), SYMBOLS, rate(3), 3 / 1.0),
     # Bits and symbols are as many errors; a codeword is corrected with probability 1 - (1 - BER)^5440.
-    (BUDGET, port_key("fabric_port_bit_error_ratio", stage="pre_fec"), steps(0, 2 * BER_MAX), 2.0),
-    (BUDGET, port_key("fabric_port_fec_corrected_bits_total"), rate(2 * BER_MAX * LINE), 2.0),
-    (BUDGET, port_key("fabric_port_fec_symbol_errors_total"), rate(3 * BER_MAX * LINE), 3.0),
-    (BUDGET, CORRECTED_CODEWORDS, rate(-expm1(-5440 * 2 * BER_MAX) * CODEWORDS), 2.0),
-    (BUDGET, CORRECTED_CODEWORDS, rate(CODEWORDS), -log1p(-0.999) / 5440 / BER_MAX),
+    (BUDGET, PRE_FEC, [*steps(0, 2 * BER_MAX), 2 * BER_MAX], 2.0),
+    (BUDGET, port_key("fabric_port_fec_corrected_bits_total"), goes_on(2 * BER_MAX * LINE, 2), 2.0),
+    (BUDGET, port_key("fabric_port_fec_symbol_errors_total"), goes_on(3 * BER_MAX * LINE, 2), 3.0),
+    (BUDGET, CORRECTED_CODEWORDS, goes_on(-expm1(-5440 * 2 * BER_MAX) * CODEWORDS, 2), 2.0),
+    (BUDGET, CORRECTED_CODEWORDS, goes_on(CODEWORDS, 2), -log1p(-0.999) / 5440 / BER_MAX),
     # A decade over what it was, once that is known; 5e-6 is 2.08 times two decades below the limit.
-    (BUDGET, PRE_FEC, [2e-7] * 20 + [5e-6], 5e-6 / (BER_MAX / 100)),
-    (BUDGET, PRE_FEC, [0.0] * 20 + [5e-6], 5e-6 / (BER_MAX / 100)),
-    (BUDGET, PRE_FEC, [4e-7] * 20 + [5e-6], 5e-6 / 4e-6),
+    (BUDGET, PRE_FEC, [2e-7] * 20 + [5e-6] * 2, 5e-6 / (BER_MAX / 100)),
+    (BUDGET, PRE_FEC, [0.0] * 20 + [5e-6] * 2, 5e-6 / (BER_MAX / 100)),
+    (BUDGET, PRE_FEC, [4e-7] * 20 + [5e-6] * 2, 5e-6 / 4e-6),
     (MARGIN, PRE_FEC, steps(0, 0.3 * BER_MAX), 3.0),
     (MARGIN, PRE_FEC, [2e-9] * 20 + [1e-6], 5.0),
     (MARGIN, port_key("fabric_port_fec_corrected_bits_total"), rate(0.2 * BER_MAX * LINE), 2.0),
@@ -156,14 +156,15 @@ HEALTHY: list[tuple[Detector, str, list[float]]] = [
     (LinkSlow(), port_key("fabric_port_speed_bits_per_second"), steps(4e11, 0)),
     (LinkFlapping(), port_key("fabric_port_flaps_total"), grows(2)),
     (LinkFlapping(), port_key("ib_port_link_downed_total"), grows(1)),
-    (BUDGET, port_key("fabric_port_bit_error_ratio", stage="post_fec"), steps(0, 2 * BER_MAX)),
+    (BUDGET, port_key("fabric_port_bit_error_ratio", stage="post_fec"), [*steps(0, 2 * BER_MAX), 2 * BER_MAX]),
     (
         BUDGET,
         port_key("fabric_port_fec_corrected_bits_total"),
-        rate(0.9 * BER_MAX * LINE),
+        goes_on(0.9 * BER_MAX * LINE, 2),
     ),  # its usual ratio is unknown
-    (BUDGET, PRE_FEC, [5e-6] * 20 + [4e-5]),  # eight times as much
-    (BUDGET, PRE_FEC, [1e-9] * 20 + [2e-6]),  # still far from the limit
+    (BUDGET, PRE_FEC, steps(0, 2 * BER_MAX)),  # one sample alone
+    (BUDGET, PRE_FEC, [5e-6] * 20 + [4e-5] * 2),  # eight times as much
+    (BUDGET, PRE_FEC, [1e-9] * 20 + [2e-6] * 2),  # still far from the limit
     (MARGIN, PRE_FEC, steps(0, 0.09 * BER_MAX)),
     (MARGIN, PRE_FEC, [1e-8] * 20 + [9e-7]),  # ninety times as much
     (MARGIN, PRE_FEC, [1e-12] * 20 + [9e-9]),  # few errors
