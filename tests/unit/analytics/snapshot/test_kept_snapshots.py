@@ -36,8 +36,14 @@ WARMER = "gpu:node1/GPU-1-2"
 # that they made without it end.
 OF_CLASSES = {"gpu_hung", "straggler", "job_slowed", "job_stalled", "gpu_fault"}
 # What is open and published once more: an incident took a session that was lost, which it does not explain; the title
-# of another says today that no job waits; and a slow link says what its port usually carries.
-PUBLISHED_AGAIN = {("environment", "firing"), ("slow_storage", "firing"), ("link_slow", "active")}
+# of another says today that no job waits; a slow link says what its port usually carries, and a slow GPU what its job
+# will lose.
+PUBLISHED_AGAIN = {
+    ("environment", "firing"),
+    ("slow_storage", "firing"),
+    ("link_slow", "active"),
+    ("gpu_throttled", "active"),
+}
 CLEARED_ROUND = 62  # everything is well again from round 42 on
 
 
