@@ -58,11 +58,13 @@ def _by_record(content: bytes) -> Iterator[Any]:
             return
         batch = batches.next_batch()
         for record in batch:
-            if record.offset >= _FIRST and not (batch.is_control_batch and _is_known(record, content[begin:])):
+            if record.offset >= _FIRST and not (batch.is_control_batch and _is_left_out(record, content[begin:])):
                 yield record
         begin = batch_end(np.frombuffer(content, np.uint8), begin)
 
 
-def _is_known(record: Any, batch: bytes) -> bool:
-    """Of today's format and with the right sum: others may be no control batches."""
-    return batch[MAGIC_AT] == MAGIC and not (isinstance(record, Damaged) and record.reason == CHECKSUM)
+def _is_left_out(record: Any, batch: bytes) -> bool:
+    """Of a control batch: what can be read, and all of it where the format is today's and the sum is right."""
+    if not isinstance(record, Damaged):
+        return True
+    return batch[MAGIC_AT] == MAGIC and record.reason != CHECKSUM
