@@ -3,12 +3,13 @@
 import re
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import aiohttp
 import numpy as np
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from fabricscope.api.config import ApiConfig
 from fabricscope.api.service import ApiService
@@ -24,6 +25,7 @@ from tests.unit.fabricscope.api.noc_browser import ELEMENTS, open_page, poor_con
 from tests.unit.fabricscope.api.traffic import HOSTILE, NS, PAUSE, incident, publish_cluster
 from tests.unit.telemetry.test_quantities import READ
 from tests.unit.traffic import publish_batches, publish_events, publish_incidents
+from tests.waiting import until
 
 NOON_NS = 1_700_049_600 * NS
 
@@ -70,6 +72,10 @@ async def test_a_hostile_label_is_text(api, bus, browser):
     assert problems == []
 
 
+async def has_elements(page: Page, names: list[str]) -> bool:
+    return bool(await page.evaluate(ELEMENTS) == names)
+
+
 async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, browser):
     texts = [text[:500] for text in WELL_FORMED]
     await publish_incidents(bus, *(incident(f"i{number}") for number in range(10)))
@@ -91,7 +97,7 @@ async def test_every_hostile_text_is_text_everywhere_on_the_page(api, bus, brows
         await expect(listed).to_contain_text("globalThis.owned=1")
         await listed.locator("button").click()
         await expect(page.locator("#detail-title")).to_contain_text("javascript:")
-    assert await page.evaluate(ELEMENTS) == before
+    await until(partial(has_elements, page, before))  # those of the last incident may be drawn a moment later
     assert await page.evaluate("globalThis.owned") is None
     assert problems == []
 
