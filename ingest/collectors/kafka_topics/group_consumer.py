@@ -14,9 +14,9 @@ from bus.kafka.whole_answers import Answer, as_answered, give_answers
 from common.errors import Unavailable
 from common.units import NS_PER_MS
 from ingest.collectors.event_time import accepted
-from ingest.collectors.joined import Joined
 from ingest.collectors.kafka_topics import metrics
 from ingest.collectors.kafka_topics.config import Config
+from ingest.collectors.kafka_topics.joined import Joined
 
 LOST = (KafkaError, Unavailable, OSError)
 """Errors after which a new consumer is the remedy."""

@@ -7,10 +7,10 @@ import re
 from collections.abc import Hashable, Sequence
 
 from common.errors import BadInput
-from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
 from ingest.collectors.kafka_topics.decode.scan_lines import scan_lines
 from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
+from ingest.collectors.kafka_topics.joined import joined
 
 _INT_MAX = 2**63 - 1
 _TIME_DIGITS_MAX = 20

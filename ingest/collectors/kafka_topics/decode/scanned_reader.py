@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from common.errors import BadInput
 from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
-from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.known_paths import ROWS, KnownPaths, Updates, allocate_parts, by_source
 from ingest.collectors.kafka_topics.decode.responses import Responses
 from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
+from ingest.collectors.kafka_topics.joined import joined
 
 
 class ScannedReader(ABC):

@@ -5,10 +5,10 @@ from collections.abc import Hashable, Sequence
 import orjson
 
 from common.errors import BadInput
-from ingest.collectors.joined import joined
 from ingest.collectors.kafka_topics.decode.fields import MALFORMED, TEXT, FieldReader, Lines, named
 from ingest.collectors.kafka_topics.decode.scan_metrics import scan_metrics
 from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
+from ingest.collectors.kafka_topics.joined import joined
 
 _UNITS = ((10**11, 10**9), (10**14, 10**6), (10**17, 10**3))  # a time below it, times that, is in nanoseconds
 _INT_MAX = 2**63 - 1

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from common.errors import BadInput
 from common.units import NS_PER_MS
-from common.wire.snappy import unpack_blocks
 from ingest.collectors.admitted import Admitted
-from ingest.collectors.joined import joined
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.remote_write.decode import scan
 from ingest.collectors.remote_write.decode.known import UNKNOWN, UNREADABLE, KnownSeries
@@ -78,43 +76,46 @@ class RequestReader:
 
     def read(self, body: bytes, message: Message) -> ReadRequest:
         """Its samples wait for ``admit``. BadInput when the request as a whole is of no use."""
-        return self._read_unpacked(np.frombuffer(unpack(body, self._bytes_max), np.uint8), message)
+        return self._read_unpacked(unpack(body, self._bytes_max), message)
 
-    def read_together(self, bodies: Sequence[bytes]) -> tuple[int, int]:
+    def read_together(self, bodies: Iterable[bytes]) -> tuple[int, int]:
         """Bodies of 1.0, read as ``read`` would read each of them; their native histograms, and how many are no bodies.
 
         The series of several bodies, one after the other, are a body too: so small ones cost little each.
         """
-        packed, body = joined(bodies), 0
-        histograms = of_no_use = 0
-        out, ends = np.empty(self._bytes_max, np.uint8), np.empty(len(packed), np.int64)
-        while body < len(packed):
-            n = unpack_blocks(packed.buf, packed.ends, body, out, ends)
-            found, bad = self._read_joined(out, ends[:n]) if n else self._read_apart([packed[body]])
-            histograms, of_no_use, body = histograms + found, of_no_use + bad, body + max(n, 1)
-        return histograms, of_no_use
-
-    def _read_joined(self, buf: NDArray[np.uint8], ends: NDArray[np.int64]) -> tuple[int, int]:
-        sizes, all_of_them = np.zeros(scan.SIZES, np.int64), buf[: ends[-1]]
-        if scan.measure_all(all_of_them, ends, sizes):
-            try:
-                return self._read_measured(all_of_them, Message.FIRST, _NO_SYMBOLS, sizes).histograms, 0
-            except BadInput:  # a sample of one of them
-                pass
-        return self._read_apart(np.split(all_of_them, ends[:-1]))
-
-    def _read_apart(self, bodies: Iterable[bytes | NDArray[np.uint8]]) -> tuple[int, int]:
-        """The same, one by one. bodies: bytes, or arrays of what is unpacked."""
-        histograms = of_no_use = 0
+        histograms = of_no_use = size = 0
+        unpacked: list[bytes] = []
         for body in bodies:
             try:
-                buf = np.frombuffer(unpack(body, self._bytes_max), np.uint8) if isinstance(body, bytes) else body
-                histograms += self._read_unpacked(buf, Message.FIRST).histograms
+                unpacked.append(unpack(body, self._bytes_max))
+            except BadInput:
+                of_no_use += 1
+                continue
+            size += len(unpacked[-1])
+            if size > self._bytes_max:
+                found, bad = self._read_joined(unpacked)
+                histograms, of_no_use, size, unpacked = histograms + found, of_no_use + bad, 0, []
+        found, bad = self._read_joined(unpacked)
+        return histograms + found, of_no_use + bad
+
+    def _read_joined(self, unpacked: Sequence[bytes]) -> tuple[int, int]:
+        buf, sizes = np.frombuffer(b"".join(unpacked), np.uint8), np.zeros(scan.SIZES, np.int64)
+        ends = np.cumsum([len(each) for each in unpacked], dtype=np.int64)
+        if scan.measure_all(buf, ends, sizes):
+            try:
+                return self._read_measured(buf, Message.FIRST, _NO_SYMBOLS, sizes).histograms, 0
+            except BadInput:  # a sample of one of them
+                pass
+        histograms = of_no_use = 0
+        for each in unpacked:
+            try:
+                histograms += self._read_unpacked(each, Message.FIRST).histograms
             except BadInput:
                 of_no_use += 1
         return histograms, of_no_use
 
-    def _read_unpacked(self, buf: NDArray[np.uint8], message: Message) -> ReadRequest:
+    def _read_unpacked(self, body: bytes, message: Message) -> ReadRequest:
+        buf = np.frombuffer(body, np.uint8)
         symbols = _NO_SYMBOLS if message is Message.FIRST else _symbols(buf)
         sizes = np.zeros(scan.SIZES, np.int64)
         if not scan.measure(buf, message.value, symbols, sizes):
