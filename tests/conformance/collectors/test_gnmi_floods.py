@@ -1,7 +1,6 @@
 """Targets that flood with messages: the call ends, memory is bounded, and the others keep their samples."""
 
 import asyncio
-import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -14,6 +13,7 @@ from ingest.transport import http2_frames as frames
 from ingest.transport.http2_frames import STREAM_ID, frame
 from telemetry.samples import DownReason
 from tests.conformance.collectors.gnmi_peer import collecting, job, response, serving, steady
+from tests.memory import grows_by_less_than
 
 SETTINGS = frame(frames.SETTINGS, 0, 0, b"")
 HEADERS = frame(frames.HEADERS, frames.END_HEADERS, STREAM_ID, b"\x88")
@@ -72,11 +72,10 @@ def unit(request: pytest.FixtureRequest) -> bytes:
 
 
 async def test_a_flood_of_messages_ends_the_call_and_leaves_the_others_alone(unit: bytes) -> None:
-    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     limits = LimitsConfig(messages_per_s=5000)
     async with flooding(unit) as (address, calls), serving(steady) as good:
         flooded, fine = job(address, limits=limits), job(good)
-        with capture_logs() as logs:
+        with capture_logs() as logs, grows_by_less_than(KEPT_BYTES_MAX):
             async with collecting(flooded) as (emitted, _), collecting(fine) as (steadily, _):
                 await emitted.until(lambda: len(calls) >= 4 and DownReason.TOO_LARGE in emitted.downs)
                 seen = len(steadily.batches)
@@ -88,4 +87,3 @@ async def test_a_flood_of_messages_ends_the_call_and_leaves_the_others_alone(uni
         "more than 5000 messages a second (limits.messages_per_s)",
         "more than 1000 frames without data at once, or 100 a second",
     }
-    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib) * 1024 < KEPT_BYTES_MAX
