@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.fuzz.targets import CORPUS, names
 
 ROOT = Path(__file__).parents[2]
+_LINES_OF_LOG = 40
 _UNITS = {"s": 1, "m": 60, "h": 3600}
 _RUNS = re.compile(r"stat::number_of_executed_units: (\d+)")
 
@@ -33,8 +34,12 @@ def main() -> int:
     if unknown:
         parser.error(f"{', '.join(sorted(unknown))}: expected some of {', '.join(names())}")
     run = partial(_run, seconds=options.duration, seed=options.seed, keep=options.keep)
+    chosen = options.targets or names()
     with ThreadPoolExecutor(os.cpu_count()) as cores:
-        return 0 if all([*cores.map(run, options.targets or names())]) else 1
+        broken = [name for name, held in zip(chosen, cores.map(run, chosen), strict=True) if not held]
+    for name in broken:  # at the end once more: of a long output its end alone may be kept
+        print(f"{name} BROKEN; the end of {_log_of(name).relative_to(ROOT)}:\n{_end_of(_log_of(name))}")
+    return 1 if broken else 0
 
 
 def _seconds(text: str) -> float:
@@ -44,11 +49,19 @@ def _seconds(text: str) -> float:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _log_of(name: str) -> Path:
+    return ROOT / "build" / "fuzz" / name / "log"
+
+
+def _end_of(log: Path) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-_LINES_OF_LOG:])
+
+
 def _run(name: str, seconds: float, seed: int, *, keep: bool) -> bool:
     """Whether nothing broke it."""
-    folder = ROOT / "build" / "fuzz" / name
+    folder = _log_of(name).parent
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "log").open("w+") as log:
+    with _log_of(name).open("w+") as log:
         command = [sys.executable, "-m", "tests.fuzz.one", name, str(seconds), str(folder), str(seed)]
         status = subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT).returncode
         log.seek(0)

@@ -13,8 +13,10 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+
+from tests.fuzz.mutate import mutations
+from tests.fuzz.targets import INPUT_BYTES_MAX, Target, load
 
 PRODUCT = ("alerts", "bus", "common", "export", "fabricscope", "ingest", "recordings", "telemetry")
 _HUNG_S = 30
@@ -35,10 +37,8 @@ def _guided(name: str, seconds: float, folder: Path, seed: int) -> None:
 
     # numba compiles these, and knows nothing of what counts coverage
     with atheris.instrument_imports(include=list(PRODUCT), exclude=_compiled_modules(), enable_loader_override=False):
-        from tests.fuzz.targets import INPUT_BYTES_MAX, load
-
         target = load(name)
-    _compile_all(target.run)
+    _compile_all(target)
     for data in target.inputs:
         (folder / "corpus" / hashlib.sha1(data).hexdigest()).write_bytes(data)
     options = [
@@ -55,10 +55,11 @@ def _guided(name: str, seconds: float, folder: Path, seed: int) -> None:
     atheris.Fuzz()
 
 
-def _compile_all(run: Callable[[bytes], object]) -> None:
+def _compile_all(target: Target) -> None:
     """What is compiled on its first call is, before an input's time counts. What breaks here breaks again there."""
-    with contextlib.suppress(Exception):
-        run(b"")
+    for data in (b"", *target.inputs):
+        with contextlib.suppress(Exception):
+            target.run(data)
 
 
 def _compiled_modules() -> list[str]:
@@ -69,11 +70,8 @@ def _compiled_modules() -> list[str]:
 
 
 def _blind(name: str, seconds: float, folder: Path, seed: int) -> None:
-    from tests.fuzz.mutate import mutations
-    from tests.fuzz.targets import load
-
     target = load(name)
-    _compile_all(target.run)
+    _compile_all(target)
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY_BYTES_MAX, _MEMORY_BYTES_MAX))
     faulthandler.register(signal.SIGALRM, chain=True)  # shows where it hangs, and ends
     begin = time.monotonic()
