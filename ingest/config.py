@@ -17,6 +17,7 @@ from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
+from ingest.collectors.mmpmon.config import Config as MmpmonConfig
 from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
 from ingest.collectors.nccl_tests.config import Config as NcclTestsConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
@@ -131,6 +132,9 @@ class CollectorSections(BaseModel):
     )
     infiniband_sources: tuple[InfinibandConfig, ...] = Field(
         default=(), description="Links and counters of an InfiniBand fabric, from ibnetdiscover and perfquery."
+    )
+    mmpmon_sources: tuple[MmpmonConfig, ...] = Field(
+        default=(), description="I/O of hosts in IBM Storage Scale, from mmpmon."
     )
     redfish_configs: tuple[RedfishConfig, ...] = Field(
         default=(), description="Management controllers of hosts, over Redfish."

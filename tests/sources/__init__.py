@@ -18,6 +18,7 @@ from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.fields import Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
+from ingest.collectors.mmpmon.parse import parse_answers, values_of
 from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nccl_tests.folder import parse_file
@@ -56,6 +57,10 @@ def read_page(system: Source, page: str) -> Reading:
         tests = parse_file(path.read_bytes(), 1000, path.name)
         found = [one for test in tests if isinstance(test, Result) for one in test.samples({})]
         return _mapped(system, [(one.name, one.labels) for one in found])
+    if system.formats == ("mmpmon",):
+        answers, _ = parse_answers(path.read_bytes())
+        values = values_of(answers, "node1", {})
+        return _mapped(system, [(name, dict(labels)) for name, labels in values.names])
     if path.suffix == ".txt":
         readings, _ = parse_counters(path.read_bytes())
         return _mapped(system, [(each.name, {"node": str(each.lid), "port": str(each.port)}) for each in readings])
