@@ -94,6 +94,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.mmpmon.collector import mmpmon_collectors
 
             return Collectors(polled=mmpmon_collectors(config.mmpmon_sources, context))
+        case "nvme_sources":
+            from ingest.collectors.nvme.collector import nvme_collectors
+
+            return Collectors(polled=nvme_collectors(config.nvme_sources, context))
         case "redfish_configs":
             from ingest.collectors.redfish.collector import redfish_collectors
 

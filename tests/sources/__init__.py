@@ -24,6 +24,7 @@ from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nccl_tests.folder import parse_file
 from ingest.collectors.nccl_tests.result import Result
 from ingest.collectors.nvidia_smi.parse import parse_gpus
+from ingest.collectors.nvme.parse import add_drive
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.redfish.parse import parse_document, samples_of
@@ -60,6 +61,10 @@ def read_page(system: Source, page: str) -> Reading:
     if system.formats == ("mmpmon",):
         answers, _ = parse_answers(path.read_bytes())
         values = values_of(answers, "node1", {})
+        return _mapped(system, [(name, dict(labels)) for name, labels in values.names])
+    if system.formats == ("nvme",):
+        values = Values()
+        add_drive(values, "nvme0", path.read_bytes())
         return _mapped(system, [(name, dict(labels)) for name, labels in values.names])
     if path.suffix == ".txt":
         readings, _ = parse_counters(path.read_bytes())
