@@ -210,7 +210,8 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
         catalogue.define(before)
-        raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
+        problems = (_describe(path, positions, problem, document) for problem in error.errors())
+        raise ConfigError("\n".join(problems)) from error
 
 
 def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
@@ -221,12 +222,28 @@ def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
         return ()
 
 
-def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
-    where = problem["loc"]
-    if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
-        where = where[1:]
-    text = _unknown(problem["loc"]) if problem["type"] == "extra_forbidden" else _expected(where, problem)
+def _describe(path: Path | None, positions: Positions, problem: Any, document: Mapping[str, Any]) -> str:
+    where, message, found = _of_key(problem)
+    if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST and where[1] in document:
+        where = where[1:]  # as it was written: at the top, not below ingest
+    is_unknown = problem["type"] == "extra_forbidden"
+    text = _unknown(problem["loc"]) if is_unknown else _expected(where, problem["type"], message, found)
     return f"{_place(path, positions, where)}{_dotted(where)}: {text}"
+
+
+def _of_key(problem: Any) -> tuple[tuple[str | int, ...], str, object]:
+    """Place, message and what stands there.
+
+    Checks of several keys name the wrong one in front of their message, and pydantic what these keys are in: an entry
+    of a list, or the sections of ingest.
+    """
+    where, found = problem["loc"], problem["input"]
+    message = problem["msg"].removeprefix("Value error, ")
+    key, _, rest = message.partition(": ")
+    is_entry = where == ("ingest",) or isinstance(where[-1], int)
+    if problem["type"] == "value_error" and rest and is_entry and isinstance(found, dict) and key in found:
+        return (*where, key), rest, found[key]
+    return where, message, found
 
 
 def _unknown(where: tuple[str | int, ...]) -> str:
@@ -247,10 +264,10 @@ def _dotted(where: tuple[str | int, ...]) -> str:
     return ".".join(map(str, where))
 
 
-def _expected(where: tuple[str | int, ...], problem: Any) -> str:
+def _expected(where: tuple[str | int, ...], kind: str, message: str, input_: object) -> str:
     """What was expected, and what was found."""
-    text = _IN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
-    found = "" if problem["type"] == "missing" else _quoted(where, problem["input"])
+    text = _IN_WORDS.get(kind) or message
+    found = "" if kind == "missing" else _quoted(where, input_)
     return f"{text}, {found}" if found else text
 
 

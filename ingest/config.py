@@ -17,9 +17,11 @@ from ingest.collectors.inventory.config import Config as InventoryConfig
 from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
+from ingest.collectors.mmpmon.config import Config as MmpmonConfig
 from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
 from ingest.collectors.nccl_tests.config import Config as NcclTestsConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
+from ingest.collectors.nvme.config import Config as NvmeConfig
 from ingest.collectors.nvml.config import Config as NvmlConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
 from ingest.collectors.redfish.config import Config as RedfishConfig
@@ -131,6 +133,12 @@ class CollectorSections(BaseModel):
     )
     infiniband_sources: tuple[InfinibandConfig, ...] = Field(
         default=(), description="Links and counters of an InfiniBand fabric, from ibnetdiscover and perfquery."
+    )
+    mmpmon_sources: tuple[MmpmonConfig, ...] = Field(
+        default=(), description="I/O of hosts in IBM Storage Scale, from mmpmon."
+    )
+    nvme_sources: tuple[NvmeConfig, ...] = Field(
+        default=(), description="Health and wear of NVMe drives of the host itself, by nvme-cli."
     )
     redfish_configs: tuple[RedfishConfig, ...] = Field(
         default=(), description="Management controllers of hosts, over Redfish."

@@ -90,6 +90,14 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             from ingest.collectors.infiniband.collector import infiniband_collectors
 
             return Collectors(polled=infiniband_collectors(config.infiniband_sources, context))
+        case "mmpmon_sources":
+            from ingest.collectors.mmpmon.collector import mmpmon_collectors
+
+            return Collectors(polled=mmpmon_collectors(config.mmpmon_sources, context))
+        case "nvme_sources":
+            from ingest.collectors.nvme.collector import nvme_collectors
+
+            return Collectors(polled=nvme_collectors(config.nvme_sources, context))
         case "redfish_configs":
             from ingest.collectors.redfish.collector import redfish_collectors
 

@@ -18,11 +18,13 @@ from ingest.collectors.host_counters.parse import add_device, add_port
 from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.fields import Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
+from ingest.collectors.mmpmon.parse import parse_answers, values_of
 from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nccl_tests.folder import parse_file
 from ingest.collectors.nccl_tests.result import Result
 from ingest.collectors.nvidia_smi.parse import parse_gpus
+from ingest.collectors.nvme.parse import add_drive
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.redfish.parse import parse_document, samples_of
@@ -56,6 +58,14 @@ def read_page(system: Source, page: str) -> Reading:
         tests = parse_file(path.read_bytes(), 1000, path.name)
         found = [one for test in tests if isinstance(test, Result) for one in test.samples({})]
         return _mapped(system, [(one.name, one.labels) for one in found])
+    if system.formats == ("mmpmon",):
+        answers, _ = parse_answers(path.read_bytes())
+        values = values_of(answers, "node1", {})
+        return _mapped(system, [(name, dict(labels)) for name, labels in values.names])
+    if system.formats == ("nvme",):
+        values = Values()
+        add_drive(values, "nvme0", path.read_bytes())
+        return _mapped(system, [(name, dict(labels)) for name, labels in values.names])
     if path.suffix == ".txt":
         readings, _ = parse_counters(path.read_bytes())
         return _mapped(system, [(each.name, {"node": str(each.lid), "port": str(each.port)}) for each in readings])

@@ -1,13 +1,15 @@
 """From Slurm's node list as JSON, in the forms of its versions, to states of nodes. Pure.
 
 Until 22.05 the base state is a text and its flags are a list of their own; since then all are one list. Words:
-slurm.schedmd.com/sinfo.html, NODE STATE CODES.
+slurm.schedmd.com/sinfo.html, NODE STATE CODES. What sinfo prints since 23.02 are groups of nodes (SINFO_DATA in
+src/plugins/data_parser/v0.0.41/parsers.c of Slurm).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from common.errors import BadInput
+from ingest.collectors.hostlist import expand
 from ingest.collectors.node_list import NodeList
 from ingest.collectors.slurm.document import entries
 from ingest.collectors.slurm.jobs import time_ns
@@ -29,14 +31,32 @@ def parse_nodes(body: bytes) -> NodeList:
     """BadInput when the document is no node list. An entry that cannot be read is counted, the others are used."""
     nodes: dict[str, NodeState] = {}
     malformed = 0
-    for entry in entries(body, "nodes"):
+    for entry in entries(body, "nodes", "sinfo"):
         try:
-            node = _node(entry)
+            found = [_node(one) for one in _entries_of_group(entry)] if _is_group(entry) else [_node(entry)]
         except (BadInput, KeyError, TypeError, ValueError, AttributeError, OverflowError):
             malformed += 1
             continue
-        nodes[node.device] = node
+        nodes |= {node.device: node for node in found}
     return NodeList(nodes, malformed)
+
+
+def _is_group(entry: Mapping[str, Any]) -> bool:
+    """Of sinfo: nodes of a partition that are the same in all that it was asked for. A partition may have none."""
+    return isinstance(entry.get("nodes"), dict)
+
+
+def _entries_of_group(group: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """As slurmrestd lists them, one by one."""
+    reason = group.get("reason") or {}
+    shared = {
+        "state": group["node"]["state"],
+        "reason": reason.get("description"),
+        "reason_changed_at": reason.get("time"),
+        "reason_set_by_user": reason.get("user"),
+    }
+    for name in expand(",".join(group["nodes"]["nodes"])):
+        yield {"name": name, **shared}
 
 
 def _node(entry: Mapping[str, Any]) -> NodeState:

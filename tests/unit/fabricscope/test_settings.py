@@ -8,7 +8,7 @@ import yaml
 from common.documents.yaml_positions import load_with_positions
 from common.errors import ConfigError
 from fabricscope.commands.print_config import settings_text
-from fabricscope.settings import load_settings
+from fabricscope.settings import OF_INGEST, load_settings
 from telemetry import catalogue
 
 OWN = (
@@ -128,6 +128,49 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
     with pytest.raises(ConfigError) as caught:
         load_settings(write(tmp_path, text))
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (
+            "ingest:\n  scrape_configs:\n    - job_name: a\n      intervall: 5s\n",
+            "4:7: ingest.scrape_configs.0.intervall: ",
+        ),
+        ("ingest:\n  scheduler:\n    unhealthy: 5\n", "3:5: ingest.scheduler.unhealthy: "),
+        ("ingest:\n  nccl_ras_sources:\n    - {job_name: a}\n", "3:7: ingest.nccl_ras_sources.0.targets: is missing"),
+        ("ingest:\n  job_sources: 5\n", "2:3: ingest.job_sources: expected a list"),
+        (
+            "ingest:\n  scrape_configs:\n    - job_name: a\n      source: dcmg\n",
+            "4:7: ingest.scrape_configs.0.source: expected one of amd, arista, ",
+        ),
+        (
+            "scrape_configs:\n  - job_name: a\n    source: dcgm\n    scrape_timeout: 1h\n",
+            "4:5: scrape_configs.0.scrape_timeout: expected at most scrape_interval, found '1h'",
+        ),
+        (
+            "api: {}\njob_sources: [{name: a, file: b}, {name: a, file: c}]\n",
+            "2:1: job_sources: the name 'a' is duplicated, found a list",
+        ),
+        (
+            "ingest:\n  job_sources: [{name: a, file: b}, {name: a, file: c}]\n",
+            "2:3: ingest.job_sources: the name 'a' is duplicated, found a list",
+        ),
+    ],
+)
+def test_an_error_of_what_is_collected_has_the_place_of_its_key_in_either_form_of_the_file(tmp_path, text, place):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, text))
+    assert f"fabricscope.yaml:{place}" in str(caught.value)
+
+
+def test_every_section_of_what_is_collected_has_places_below_ingest(tmp_path):
+    sections = [name for name in OF_INGEST if name != "inventory"]
+    text = "ingest:\n" + "".join(f"  {name}:\n    - nonsense: 1\n" for name in sections)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, text))
+    for number, name in enumerate(sections):
+        assert f"fabricscope.yaml:{2 * number + 3}:7: ingest.{name}.0.nonsense: unknown key" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ EXAMPLES = {
     "kafka_sources": Example([TOPICS], ["gnmic/telemetry,bgp"], {"numba", "zstandard"}),
     "host_counters": Example([{"device": "node1"}], ["host-counters"], {"numba"}),
     "infiniband_sources": Example([FABRIC], ["infiniband", "infiniband/counters"], {"numba"}),
+    "mmpmon_sources": Example([{"device": "node1", "file": "mmpmon.txt"}], ["mmpmon/node1"], {"numba"}),
+    "nvme_sources": Example([{"device": "node1"}], ["nvme/node1"], {"numba"}),
     "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
     "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
     "nvml_sources": Example([{"device": "node1"}], ["nvml/node1"], {"numba"}),

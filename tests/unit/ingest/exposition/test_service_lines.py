@@ -6,6 +6,9 @@ from tests.unit.ingest.exposition.mapped import canonical, key
 
 OSD = {"fs": "ceph", "side": "server", "system": "ceph", "target": "osd.3"}
 MINIO = {"fs": "minio", "side": "server", "system": "minio"}
+# Version 3: a drive by its server and place, an erasure set by its numbers; kilobytes of 1024 bytes, milliseconds
+MINIO_AT = 'server="m1:9000",pool_index="0"'
+MINIO_DRIVE = f'drive="/d1",set_index="0",drive_index="0",{MINIO_AT}'
 WEKA = {"fs": "w1", "side": "server", "system": "weka", "target": "weka-3/NodeId<61>"}
 WEKA_LABELS = 'cluster="w1",host_name="weka-3",host_role="server",node_id="NodeId<61>",node_role="FRONTEND"'
 VLLM, LLM = 'engine="0",model_name="m"', {"engine": "0", "model": "m"}
@@ -54,6 +57,62 @@ LINES = [
         'minio_cluster_drive_offline_total{server="m1:9000"} 2',
         key("storage_drives", system="minio", kind="offline"),
         2.0,
+    ),
+    (
+        "minio",
+        f'minio_api_requests_traffic_received_bytes{{type="s3",{MINIO_AT}}} 5',
+        key("storage_written_bytes_total", target="m1:9000", **MINIO),
+        5.0,
+    ),
+    (
+        "minio",
+        f'minio_api_requests_total{{name="PutObject",type="s3",{MINIO_AT}}} 5',
+        key("storage_operations_total", target="m1:9000", op="PutObject", **MINIO),
+        5.0,
+    ),
+    (
+        "minio",
+        f'minio_api_requests_5xx_errors_total{{name="PutObject",type="s3",{MINIO_AT}}} 5\n'
+        f'minio_api_requests_5xx_errors_total{{name="GetObject",type="s3",{MINIO_AT}}} 2',
+        key("storage_errors_total", target="m1:9000", kind="5xx", **MINIO),
+        7.0,
+    ),
+    (
+        "minio",
+        f"minio_system_drive_health{{{MINIO_DRIVE}}} 2",
+        key("storage_drive_ready", fs="minio", system="minio", drive="m1:9000/d1"),
+        0.0,
+    ),
+    (
+        "minio",
+        f"minio_system_drive_healing{{{MINIO_DRIVE}}} 1",
+        key("storage_component_severity", system="minio", component="m1:9000/d1", kind="drive"),
+        1.0,
+    ),
+    (
+        "minio",
+        f"minio_system_drive_reads_await{{{MINIO_DRIVE}}} 5",
+        key("storage_drive_seconds", drive="m1:9000/d1", op="read"),
+        0.005,
+    ),
+    (
+        "minio",
+        f"minio_system_drive_writes_kb_per_sec{{{MINIO_DRIVE}}} 5",
+        key("storage_written_bytes_per_second", target="m1:9000/d1", **MINIO),
+        5 * 1024.0,
+    ),
+    ("minio", "minio_cluster_erasure_set_overall_health 1", key("storage_up", **MINIO), 1.0),
+    (
+        "minio",
+        'minio_cluster_erasure_set_health{pool_id="0",set_id="3"} 0',
+        key("storage_up", target="pool0/set3", **MINIO),
+        0.0,
+    ),
+    (
+        "minio",
+        f"minio_system_network_internode_recv_bytes_total{{{MINIO_AT}}} 5",
+        key("storage_network_bytes_total", system="minio", direction="rx"),
+        5.0,
     ),
     (
         "weka",

@@ -12,6 +12,7 @@ from ingest.collectors.kafka_topics.decode.fields import Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.ledger import DropReason
+from telemetry.series import series_key
 from tests.samples import SAMPLES
 
 NOW = 1_700_000_000_000_000_000
@@ -74,6 +75,43 @@ def test_a_recorded_driver_without_names_of_the_catalogue_is_unmapped() -> None:
     found = admitted(recorded("ethtool"))
     assert (values(found), found.received) == ({}, 0)
     assert found.unmapped > 100
+
+
+def test_points_of_beegfs_mon_are_rates_and_states_of_its_servers() -> None:
+    """In the form of mon/source/misc/InfluxDB.cpp; Telegraf's listener writes the times of points that have none."""
+    points = (
+        b"storage,nodeID=s1,nodeNumID=1 isResponding=true,indirectWorkListSize=0,directWorkListSize=0,diskSpaceTotal=9,"
+        b"diskSpaceFree=4",
+        b"meta,nodeID=m1,nodeNumID=2 isResponding=false",
+        b"highResStorage,nodeID=s1,nodeNumID=1 workRequests=7,queuedRequests=3,diskWriteBytes=20,diskReadBytes=10,"
+        b"netSendBytes=5,netRecvBytes=6",
+        b"highResMeta,nodeID=m1,nodeNumID=2 workRequests=8,queuedRequests=1,netSendBytes=5,netRecvBytes=6",
+        b"storageTargets,nodeID=s1,nodeNumID=1,storageTargetID=101 diskSpaceTotal=9,diskSpaceFree=4,inodesTotal=6,"
+        b'inodesFree=5,targetConsistencyState="GOOD"',
+        b"storageClientOpsByNode,node=10.0.0.1 sum=4,storInf=4",
+    )
+    rule = TopicRule(source="beegfs", device_from=("nodeID",))
+    found = admitted(b"\n".join(point + b" %d" % NOW for point in points), rules=(rule,))
+
+    def key(metric: str, device: str, target: str, **other: str) -> str:
+        known = {"device": device, "target": target, "fs": "beegfs", "side": "server", "system": "beegfs"}
+        return series_key(metric, {**known, **other})
+
+    assert values(found) == {
+        key("storage_up", "s1", "s1/storage"): [1.0],
+        key("storage_up", "m1", "m1/meta"): [0.0],
+        key("storage_read_bytes_per_second", "s1", "s1"): [10.0],
+        key("storage_written_bytes_per_second", "s1", "s1"): [20.0],
+        key("storage_operations_per_second", "s1", "s1", op="io"): [7.0],
+        key("storage_operations_per_second", "m1", "m1", op="metadata"): [8.0],
+        key("storage_queue_depth", "s1", "s1/storage"): [3.0],
+        key("storage_queue_depth", "m1", "m1/meta"): [1.0],
+        key("storage_capacity_bytes", "s1", "101"): [9.0],
+        key("storage_available_bytes", "s1", "101"): [4.0],
+        key("storage_inodes", "s1", "101"): [6.0],
+        key("storage_inodes_free", "s1", "101"): [5.0],
+    }
+    assert found.unmapped == 2, "operations of clients, which name no server"
 
 
 def test_ethtool_counters_belong_to_their_interface() -> None:

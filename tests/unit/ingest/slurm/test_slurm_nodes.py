@@ -3,13 +3,14 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from common.errors import BadInput
-from ingest.collectors.node_list import node_facts
+from ingest.collectors.node_list import NodeList, node_facts
 from ingest.collectors.slurm.collector import SlurmNodesCollector
 from ingest.collectors.slurm.config import NodesConfig
 from ingest.collectors.slurm.nodes import parse_nodes
@@ -98,6 +99,40 @@ def test_the_life_of_a_state_in_facts() -> None:
     assert node_facts({"node1": free}, {"node1": free}, 2, "slurm") == []
     assert node_facts({"node1": free}, {"node1": DRAINED}, 3, "slurm") == [TopologyFact(DRAINED, 3, "slurm")]
     assert node_facts({"node1": DRAINED}, {}, 4, "slurm") == [TopologyFact(DRAINED, 4, "slurm", gone=True)]
+
+
+def group(*names: str, **changed: Any) -> dict[str, Any]:
+    """Of ``sinfo --json`` of 23.02 and later, without the sums of its nodes."""
+    known = {
+        "node": {"state": ["IDLE", "DRAIN"]},
+        "nodes": {"total": len(names), "hostnames": [], "addresses": [], "nodes": list(names)},
+        "reason": {"description": "new PSU", "time": 1_700_000_000, "user": "root"},
+        "partition": {"name": "gpu"},
+    }
+    return known | changed
+
+
+def grouped(*groups: object) -> NodeList:
+    return parse_nodes(json.dumps({"sinfo": groups, "errors": []}).encode())
+
+
+def test_all_nodes_of_a_group_of_sinfo_have_its_state() -> None:
+    nothing = {"description": "", "time": 0, "user": ""}
+    found = grouped(group("node1", "node[2-3]"), group("node4", node={"state": ["ALLOCATED"]}, reason=nothing))
+    drained = {name: replace(DRAINED, device=name) for name in ("node1", "node2", "node3")}
+    assert found == NodeList({**drained, "node4": NodeState("node4", "")}, 0)
+
+
+def test_a_node_of_two_partitions_is_one_and_a_partition_without_nodes_is_no_error() -> None:
+    empty = group(node={"state": []})
+    assert grouped(empty, group("node1"), group("node1", partition={"name": "all"})) == NodeList({"node1": DRAINED}, 0)
+
+
+@pytest.mark.parametrize(
+    "broken", [5, {}, group("node1") | {"node": {}}, group("node[1-"), group("x" * 2000), group("node1", reason=5)]
+)
+def test_a_malformed_group_is_counted_and_the_others_are_used(broken: object) -> None:
+    assert grouped(broken, group("node1")) == NodeList({"node1": DRAINED}, 1)
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""I/O counters of IBM Storage Scale from its mmpmon."""

@@ -1,0 +1,1 @@
+"""Health and wear of a host's NVMe drives from nvme-cli."""
