@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from bus.config import BusConfig
-from common.documents.yaml_positions import Positions, load_with_positions, locate
+from common.documents.yaml_positions import Positions, load_with_positions, locate, nearest
 from common.errors import ConfigError
 from common.printing import mask_userinfo
 from export.remote_write.config import RemoteWriteConfig
@@ -38,6 +38,7 @@ _IN_WORDS = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
     "string_type": "expected text",
     "missing": "is missing",
+    "union_tag_not_found": "type: is missing",
 }
 """What pydantic says in the words of Python."""
 OF_INGEST = tuple(CollectorSections.model_fields)
@@ -109,14 +110,19 @@ class Settings(BaseModel):
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
-            f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
-            f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory{nothing}",
+            f"{_count(len(self.ingest.scrape_configs), 'scrape job')}, "
+            f"{_count(len(self.ingest.gnmi_configs), 'gNMI job')}, {_count(job_sources, 'job source')}, "
+            f"{'an' if self.ingest.inventory else 'no'} inventory{nothing}",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",
             f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
             f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",
         ]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +216,9 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
         catalogue.define(before)
-        raise ConfigError("\n".join(_describe(path, positions, problem) for problem in error.errors())) from error
+        problems = [(_written(document, problem), problem) for problem in error.errors()]
+        problems.sort(key=lambda each: nearest(positions, each[0]))
+        raise ConfigError("\n".join(_describe(path, positions, *each) for each in problems)) from error
 
 
 def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
@@ -221,11 +229,31 @@ def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
         return ()
 
 
-def _describe(path: Path | None, positions: Positions, problem: Any) -> str:
+def _written(document: Mapping[str, Any], problem: Any) -> tuple[str | int, ...]:
+    """Where the problem is in the file: pydantic's place has the names of alternatives, too, and the stage of sections
+    that stand at the top."""
     where = problem["loc"]
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST:
         where = where[1:]
+    if where == ("ingest",) and "ingest" not in document:  # of several sections: the sentence begins with one of them
+        return ()
+    inside: Any = document
+    found: list[str | int] = []
+    for part in where[:-1]:
+        if isinstance(inside, dict) and part == inside.get("type") and part not in inside:
+            continue
+        found.append(part)
+        try:
+            inside = inside[part]
+        except (KeyError, IndexError, TypeError):
+            inside = None
+    return (*found, where[-1])
+
+
+def _describe(path: Path | None, positions: Positions, where: tuple[str | int, ...], problem: Any) -> str:
     text = _unknown(problem["loc"]) if problem["type"] == "extra_forbidden" else _expected(where, problem)
+    if not where:
+        return f"{_place(path, positions, (text.partition(':')[0],))}{text}"
     return f"{_place(path, positions, where)}{_dotted(where)}: {text}"
 
 
@@ -249,9 +277,17 @@ def _dotted(where: tuple[str | int, ...]) -> str:
 
 def _expected(where: tuple[str | int, ...], problem: Any) -> str:
     """What was expected, and what was found."""
-    text = _IN_WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
-    found = "" if problem["type"] == "missing" else _quoted(where, problem["input"])
-    return f"{text}, {found}" if found else text
+    kind, context = problem["type"], problem.get("ctx", {})
+    text = _IN_WORDS.get(kind) or problem["msg"].removeprefix("Value error, ")
+    found = problem["input"]
+    if kind == "union_tag_invalid":
+        text, found = f"type: expected one of {context['expected_tags']}", context["tag"]
+    elif kind == "string_pattern_mismatch" and "https?://" in context["pattern"]:
+        text = "expected an address that begins with http:// or https://"
+    elif (kind not in _IN_WORDS and isinstance(found, list | dict)) or text.endswith("is missing"):
+        return text  # what they are says nothing about a rule that they break
+    quoted = _quoted(where, found)
+    return f"{text}, {quoted}" if quoted else text
 
 
 def _quoted(where: tuple[str | int, ...], found: object) -> str:
