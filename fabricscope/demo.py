@@ -13,13 +13,12 @@ from common.tasks import cancel
 from fabricscope.all_in_one import run_all_in_one
 from fabricscope.running.supervisor import Child
 from fabricscope.settings import MetricsPorts
-from fabricscope.timeline import Timeline
+from fabricscope.timeline import STARTING_SIMULATOR, Timeline
 from fabricscope.version import VERSION
 from simulator.faults.schedule import parse_fault
 
 MARKERS = ("demo", "practice")  # the second: of the release before
 SIMULATOR_START_S = 300.0  # its first start compiles: half a minute alone, minutes on a busy machine
-STARTING = "starting the simulator; the first start on a machine compiles for half a minute"
 
 
 async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_offset: int = 0) -> None:
@@ -32,7 +31,7 @@ async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_
     console.print(f"[bold]Fabricscope {VERSION}[/] demo on a simulated fabric; fault: {fault}")
     _empty(data_dir)
     timeline = Timeline(console)
-    timeline.step(STARTING)
+    timeline.step(STARTING_SIMULATOR)
     config_file, truth_file = data_dir / "fabricscope.yaml", data_dir / "truth.jsonl"
     simulator = Child(
         "simulate",
@@ -44,7 +43,7 @@ async def run_demo(fault: str, data_dir: Path, port: int | None = None, address_
     )
     await simulator.start()
     try:
-        timeline.wait_for(STARTING)
+        timeline.wait_for(STARTING_SIMULATOR)
         with console.status(timeline):
             await _wait_for(config_file, simulator)
     except BaseException:

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from alerts.config import AlertingConfig
 from analytics.config import AnalyticsConfig
 from bus.config import BusConfig
-from common.documents.yaml_positions import Positions, load_with_positions, locate
+from common.documents.yaml_positions import Positions, load_with_positions, locate, nearest
 from common.errors import ConfigError
 from common.printing import mask_userinfo
 from export.remote_write.config import RemoteWriteConfig
@@ -38,6 +38,7 @@ _IN_WORDS = {
     **dict.fromkeys(("bool_type", "bool_parsing"), "expected true or false"),
     "string_type": "expected text",
     "missing": "is missing",
+    "union_tag_not_found": "type: is missing",
 }
 """What pydantic says in the words of Python."""
 OF_INGEST = tuple(CollectorSections.model_fields)
@@ -109,14 +110,19 @@ class Settings(BaseModel):
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
-            f"{len(self.ingest.scrape_configs)} scrape jobs, {len(self.ingest.gnmi_configs)} gNMI jobs, "
-            f"{job_sources} job sources, {'an' if self.ingest.inventory else 'no'} inventory{nothing}",
+            f"{_count(len(self.ingest.scrape_configs), 'scrape job')}, "
+            f"{_count(len(self.ingest.gnmi_configs), 'gNMI job')}, {_count(job_sources, 'job source')}, "
+            f"{'an' if self.ingest.inventory else 'no'} inventory{nothing}",
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",
             f"heartbeat: {'sent' if self.alerting.heartbeat else 'none: nobody outside notices when paging stops'}",
             f"remote write: {', '.join(mask_userinfo(target.url) for target in self.remote_write) or 'nowhere'}",
         ]
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
@@ -210,8 +216,9 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
         catalogue.define(before)
-        problems = (_describe(path, positions, problem, document) for problem in error.errors())
-        raise ConfigError("\n".join(problems)) from error
+        problems = [(_written(document, problem), problem) for problem in error.errors()]
+        problems.sort(key=lambda each: nearest(positions, each[0].where))
+        raise ConfigError("\n".join(_describe(path, positions, *each) for each in problems)) from error
 
 
 def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
@@ -222,28 +229,48 @@ def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
         return ()
 
 
-def _describe(path: Path | None, positions: Positions, problem: Any, document: Mapping[str, Any]) -> str:
+class _Wrong(NamedTuple):
+    """Where it is in the file, what is wrong, and what stands there."""
+
+    where: tuple[str | int, ...]
+    message: str
+    found: object
+
+
+def _written(document: Mapping[str, Any], problem: Any) -> _Wrong:
+    """As the file has it: pydantic's place has names of alternatives, too, and the stage of sections at the top."""
     where, message, found = _of_key(problem)
     if where[0] == "ingest" and where[1:2] and where[1] in OF_INGEST and where[1] in document:
-        where = where[1:]  # as it was written: at the top, not below ingest
-    is_unknown = problem["type"] == "extra_forbidden"
-    text = _unknown(problem["loc"]) if is_unknown else _expected(where, problem["type"], message, found)
-    return f"{_place(path, positions, where)}{_dotted(where)}: {text}"
+        where = where[1:]
+    inside: Any = document
+    written: list[str | int] = []
+    for part in where[:-1]:
+        if isinstance(inside, dict) and part == inside.get("type") and part not in inside:
+            continue
+        written.append(part)
+        try:
+            inside = inside[part]
+        except (KeyError, IndexError, TypeError):
+            inside = None
+    return _Wrong((*written, where[-1]), message, found)
 
 
-def _of_key(problem: Any) -> tuple[tuple[str | int, ...], str, object]:
-    """Place, message and what stands there.
-
-    Checks of several keys name the wrong one in front of their message, and pydantic what these keys are in: an entry
-    of a list, or the sections of ingest.
+def _of_key(problem: Any) -> _Wrong:
+    """Checks of several keys name the wrong one in front of their message, and pydantic the place that these keys are
+    in: an entry of a list, or the sections of ingest.
     """
     where, found = problem["loc"], problem["input"]
     message = problem["msg"].removeprefix("Value error, ")
     key, _, rest = message.partition(": ")
     is_entry = where == ("ingest",) or isinstance(where[-1], int)
     if problem["type"] == "value_error" and rest and is_entry and isinstance(found, dict) and key in found:
-        return (*where, key), rest, found[key]
-    return where, message, found
+        return _Wrong((*where, key), rest, found[key])
+    return _Wrong(where, message, found)
+
+
+def _describe(path: Path | None, positions: Positions, wrong: _Wrong, problem: Any) -> str:
+    text = _unknown(problem["loc"]) if problem["type"] == "extra_forbidden" else _expected(wrong, problem)
+    return f"{_place(path, positions, wrong.where)}{_dotted(wrong.where)}: {text}"
 
 
 def _unknown(where: tuple[str | int, ...]) -> str:
@@ -264,11 +291,18 @@ def _dotted(where: tuple[str | int, ...]) -> str:
     return ".".join(map(str, where))
 
 
-def _expected(where: tuple[str | int, ...], kind: str, message: str, input_: object) -> str:
+def _expected(wrong: _Wrong, problem: Any) -> str:
     """What was expected, and what was found."""
-    text = _IN_WORDS.get(kind) or message
-    found = "" if kind == "missing" else _quoted(where, input_)
-    return f"{text}, {found}" if found else text
+    kind, context = problem["type"], problem.get("ctx", {})
+    text, found = _IN_WORDS.get(kind) or wrong.message, wrong.found
+    if kind == "union_tag_invalid":
+        text, found = f"type: expected one of {context['expected_tags']}", context["tag"]
+    elif kind == "string_pattern_mismatch" and "https?://" in context["pattern"]:
+        text = "expected an address that begins with http:// or https://"
+    elif (kind not in _IN_WORDS and isinstance(found, list | dict)) or text.endswith("is missing"):
+        return text  # what they are says nothing about a rule that they break
+    quoted = _quoted(wrong.where, found)
+    return f"{text}, {quoted}" if quoted else text
 
 
 def _quoted(where: tuple[str | int, ...], found: object) -> str:

@@ -13,6 +13,7 @@ from common.printing import printable
 from telemetry.ledger import StageReport
 
 STARTING = "starting the stages; the first start on a machine compiles for half a minute"
+STARTING_SIMULATOR = "starting the simulator; the first start on a machine compiles for half a minute"
 LEARNING = "learning what is normal"
 BUS_AWAY_S = 10.0  # a broker answers in a second or two; what lasts longer, somebody has to look at
 

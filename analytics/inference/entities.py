@@ -1,7 +1,8 @@
 """Devices that no fact names, from what they send: who answers as DCGM is a host, who counts switch ports a switch.
 
-A fact always wins: nothing is inferred about a device that has one. What is inferred has the source ``inferred`` and
-stays inside the process, so that nobody mistakes it for an inventory.
+A fact always wins: nothing is inferred about a device that has one, but for the GPUs of a host without facts about its
+GPUs: an inventory of hosts and racks seldom lists the UUID of each, and without GPUs no job works or costs anything.
+What is inferred has the source ``inferred`` and stays inside the process, so that nobody mistakes it for an inventory.
 """
 
 from collections import Counter, defaultdict
@@ -70,10 +71,11 @@ def infer(index: SeriesIndex, facts: Topology) -> Iterator[Entity]:
     """Entities of the devices without a fact, in a fixed order."""
     known = {device.name for device in facts.entities(Device)}
     unknown = set(index.devices) - known
-    if not unknown:
+    bare = _hosts_without_gpus(facts) & set(index.devices)
+    if not unknown and not bare:
         return
-    metrics = _metrics_of(index)
-    parts = _parts_of(index, unknown)
+    metrics = _metrics_of(index) if unknown else {}
+    parts = _parts_of(index, unknown | bare)
     roles = {name: role for name in sorted(unknown) if (role := _role(name, metrics.get(name, {}), parts[name]))}
     racks = racks_of([name for name, role in roles.items() if role is Role.HOST])
     sliced = {node for job in facts.entities(Job) if job.gpu_indices for node in job.nodes}
@@ -81,6 +83,8 @@ def infer(index: SeriesIndex, facts: Topology) -> Iterator[Entity]:
     for name, role in roles.items():
         yield Device(name, role, rack=racks.get(name, ""))
         yield from _entities(name, role, parts[name], stated, whole=name not in sliced)
+    for name in sorted(bare):
+        yield from _gpus(name, parts[name], stated, whole=name not in sliced)
     for host, filesystem in _mounts(index, {name for name, role in roles.items() if role is Role.HOST}):
         yield Mount(host, filesystem)
 
@@ -106,9 +110,10 @@ def _parts_of(index: SeriesIndex, devices: Iterable[str]) -> dict[str, dict[Obje
     columns, size = index.columns, max(1, len(index.objects))
     pairs = np.unique(columns["target"].astype(np.int64) * size + columns["object"])
     about: defaultdict[str, set[int]] = defaultdict(set)
+    wanted = np.array([name in found for name in index.devices], bool)
+    pairs = pairs[wanted[pairs // size]]
     for target, number in zip(*(each.tolist() for each in divmod(pairs, size)), strict=True):
-        if index.devices[target] in found:
-            about[index.devices[target]].add(number)
+        about[index.devices[target]].add(number)
     for name, numbers in about.items():
         refs = sorted(parse_object(index.objects.names[number]) for number in numbers)
         for ref in refs:
@@ -136,17 +141,30 @@ def _role(name: str, metrics: dict[str, int], parts: dict[ObjectKind, list[str]]
 def _entities(
     name: str, role: Role, parts: dict[ObjectKind, list[str]], stated: Mapping[str, _Stated], *, whole: bool
 ) -> Iterator[Entity]:
-    """stated: of GPUs, by name. whole: no job uses a part of the device, so that nothing rests on a number that is not
-    known."""
-    gpus = parts[ObjectKind.GPU] if role is Role.HOST else []
-    of = [stated.get(gpu, _Stated()) for gpu in gpus]
-    if whole or all(one.index != UNKNOWN_INDEX for one in of):
-        for gpu, one in zip(gpus, of, strict=True):
-            yield Gpu(name, gpu.partition("/")[2], one.index, serial=one.serial)
+    """stated, whole: as for ``_gpus``."""
+    if role is Role.HOST:
+        yield from _gpus(name, parts, stated, whole=whole)
     if role is Role.STORAGE:
         for target in parts[ObjectKind.STORAGE_TARGET]:
             filesystem, _, part = target.partition("/")
             yield StorageTarget(filesystem, part, name)
+
+
+def _gpus(
+    name: str, parts: dict[ObjectKind, list[str]], stated: Mapping[str, _Stated], *, whole: bool
+) -> Iterator[Gpu]:
+    """stated: of GPUs, by name. whole: no job uses a part of the device, so that nothing rests on a number that is not
+    known."""
+    gpus = parts[ObjectKind.GPU]
+    of = [stated.get(gpu, _Stated()) for gpu in gpus]
+    if whole or all(one.index != UNKNOWN_INDEX for one in of):
+        for gpu, one in zip(gpus, of, strict=True):
+            yield Gpu(name, gpu.partition("/")[2], one.index, serial=one.serial)
+
+
+def _hosts_without_gpus(facts: Topology) -> set[str]:
+    hosts = {device.name for device in facts.entities(Device) if device.role is Role.HOST}
+    return hosts - {gpu.device for gpu in facts.entities(Gpu)}
 
 
 def _stated_of(index: SeriesIndex) -> dict[str, _Stated]:

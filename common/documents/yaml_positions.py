@@ -17,6 +17,15 @@ _OPENS = (
     yaml.FlowMappingStartToken,
     yaml.FlowSequenceStartToken,
 )
+_HINTS = {
+    "found character that cannot start any token": ": indent lines by spaces, not by tabs; quote text with %, @ or `",
+    "mapping values are not allowed in this context": ": is the line indented as those above? Quote text with ': '",
+    **dict.fromkeys(
+        ("did not find expected '-' indicator", "did not find expected key"),
+        ": is the line indented as those above it?",
+    ),
+}
+"""What to look at, where the parser speaks of its own work."""
 _CLOSES = (yaml.BlockEndToken, yaml.FlowMappingEndToken, yaml.FlowSequenceEndToken)
 
 
@@ -55,7 +64,8 @@ def _load(path: Path) -> tuple[object, Positions]:
         document = yaml.load(text, yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise ConfigError(f"{_at(path, mark) if mark else path}: {error.problem}") from error
+        hint = _HINTS.get(error.problem or "", "")
+        raise ConfigError(f"{_at(path, mark) if mark else path}: {error.problem}{hint}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{path}: not YAML: {error}") from error
     positions: Positions = {}
@@ -82,11 +92,16 @@ def check_depth(text: str) -> None:
 
 def locate(path: Path, positions: Positions, where: tuple[str | int, ...]) -> str:
     """``file:line:column`` of the nearest key that is in the file."""
+    line, column = nearest(positions, where)
+    return f"{path}:{line}:{column}"
+
+
+def nearest(positions: Positions, where: tuple[str | int, ...]) -> tuple[int, int]:
+    """Line and column of the nearest key that is in the file."""
     for length in range(len(where), 0, -1):
         if where[:length] in positions:
-            line, column = positions[where[:length]]
-            return f"{path}:{line}:{column}"
-    return f"{path}:1:1"
+            return positions[where[:length]]
+    return 1, 1
 
 
 def _collect(path: Path, node: yaml.Node, where: tuple[str | int, ...], positions: Positions) -> None:

@@ -35,19 +35,22 @@ class DataState:
     age_s: float | None
 
 
-def data_state(targets: Sequence[TargetStatus], now_ns: int, problem: str | None = None) -> DataState:
+def data_state(
+    targets: Sequence[TargetStatus], now_ns: int, problem: str | None = None, undetected: str | None = None
+) -> DataState:
     """The state at ``now_ns``.
 
     targets: a copy, as another thread applies records meanwhile. problem: why nothing can be relied on, such as a bus
-    that does not answer.
+    that does not answer. undetected: why no faults are looked for in the data that there is.
     """
     known = _known(targets)
     newest_ns = max((status.collected_ns for status in known), default=0)
     up = sum(_answers(status, now_ns) for status in known)
     age_s = max(0.0, (now_ns - newest_ns) / NS_PER_S) if known else None
     level, text = _verdict(known, up, age_s)
-    if problem is not None:
-        level, text = DataLevel.MISSING, problem
+    loudest = problem if level is DataLevel.MISSING else problem or undetected
+    if loudest is not None:
+        level, text = DataLevel.MISSING, loudest
     return DataState(level, text, up, len(known), age_s)
 
 

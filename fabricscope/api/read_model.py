@@ -12,8 +12,10 @@ from common.errors import BadInput
 from common.units import NS_PER_S
 from fabricscope.api.history import History
 from fabricscope.api.metrics import CORRUPT, DROPPED, EVENTS_FORGOTTEN, FORGOTTEN, RECEIVED
+from fabricscope.api.silent_detection import SilentDetection
 from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.wall.gpu_time import GpuTimeToday
+from fabricscope.api.wall.gpus import GPU_INFO
 from fabricscope.api.wall.newest import KEPT_NS, NewestSamples
 from fabricscope.api.wall.pace import Paces
 from fabricscope.api.wall.plan import Fabric
@@ -38,7 +40,6 @@ INCIDENTS_MAX = 10_000
 CHANGES_MAX = 10_000
 EVENTS_MAX = 20_000
 TARGETS_MAX = 100_000
-GPU_INFO = "gpu_info"
 _TRAFFIC_KEPT_S = 5.0
 _SWEEP_NS = 60 * NS_PER_S
 V = TypeVar("V")
@@ -113,6 +114,7 @@ class ReadModel:
         self._decoder = BatchDecoder()
         self.drops = RecentDrops()
         self.stale_owner = StaleOwner()
+        self.detection = SilentDetection()
         self._fence = OwnerFence()
 
     def apply(self, records: list[Record]) -> None:
@@ -172,6 +174,7 @@ class ReadModel:
             report = decode_record(record.value, StageReport)
             self.stages[report.stage, report.instance] = report
             self.drops.add(report)
+            self.detection.add_report(report)
         elif record.topic == topics.STARVATION.name:
             losses = decode_record(record.value, HostLosses)
             self.losses[losses.device] = losses
@@ -196,6 +199,7 @@ class ReadModel:
         batch, account = self._decoder.decode(record.value, record.headers), account_of(record.headers)
         self.history.add(batch, record.value, record.headers)
         self.newest_ns = max(self.newest_ns, batch.collection.collected_ns)
+        self.detection.add_samples()
         self._ports.add(batch)
         self.gpu_info.add(batch)
         self.paces.add(batch, self.topology)

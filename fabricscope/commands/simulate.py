@@ -11,6 +11,7 @@ from rich.console import Console
 
 from common.errors import ConfigError
 from fabricscope.running.stopping import parent_is_gone, stop_on_signals
+from fabricscope.timeline import STARTING_SIMULATOR
 from simulator.cluster_file import Cluster, read_cluster, read_schedule, rejected
 from simulator.config import SimulatorConfig
 from simulator.faults.schedule import ScheduledFault, parse_fault
@@ -54,6 +55,7 @@ async def serve_cluster(config: ServeConfig, config_out: Path | None) -> None:
     console = Console()
     service = SimulatorService(config)
     stopping = stop_on_signals()
+    console.print(STARTING_SIMULATOR)
     await service.start()
     try:
         if config_out is not None:

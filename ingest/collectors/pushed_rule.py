@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from common.patterns import VALUE_CHARS_MAX, compile_bounded
-from ingest.collectors.exposition.config import MappingEntry
+from ingest.collectors.exposition.config import MappingEntry, check_source
 from ingest.collectors.exposition.relabel import DEFAULT_REGEX, Action, RelabelConfig
 from ingest.collectors.unmapped_settings import Unmapped, UnmappedSeriesMax
 from telemetry.catalogue import Metric, Origin, Source, origins_of, source, source_names
@@ -49,9 +49,7 @@ class PushedRule(BaseModel):
 
     @model_validator(mode="after")
     def _is_known(self) -> "PushedRule":
-        if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
-            known = ", ".join(source_names())
-            raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
+        check_source(self.source, self.origins(), self.unmapped)
         return self
 
     def matches(self, job: str) -> bool:

@@ -45,7 +45,7 @@ class Url:
             host, port = parts.hostname or "", parts.port or _PORTS[scheme]
         except ValueError as error:
             raise ValueError(f"address {address[:80]!r}: expected host:port: {error}") from None
-        if not host or not host.isprintable() or " " in host:
+        if not host or not host.isprintable() or " " in host or parts.path:
             raise ValueError(f"address {address[:80]!r}: expected host:port")
         query = urlencode(params, doseq=True)
         path = quote(path, safe="/?&=%:;,@+~!$'()*")

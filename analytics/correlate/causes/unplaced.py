@@ -15,6 +15,7 @@ from analytics.correlate.causes.at_once import at_once
 from analytics.correlate.causes.devices import ALIVE_FACTOR, Death, deaths
 from analytics.correlate.texts.neighbours import hosts_together
 from analytics.correlate.view import CorrelationView
+from analytics.detectors.telemetry.dark_ports import DIFFERENT_MAX
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
 from telemetry.kinds import HoldPolicy
@@ -27,7 +28,6 @@ SILENT_MIN = 3  # so many devices without anybody who could see their links
 # A failure shows within one collection of each device, and silence begins with the one after it.
 WINDOW_INTERVALS = 2.0
 _CUT_OFF = "target_cut_off"  # says how many links of a device have no carrier, once all ports were read since
-_DIFFERENT_MAX = 0.1  # of the ports: as of that detector (``dark_ports.py``)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Loss:
     def is_whole(self) -> bool:
         """Whether the silent devices had as many links as there are ports: nothing else went away with them."""
         links = [_links_lost(found) for found in self.silent.values()]
-        return all(links) and abs(sum(links) - len(self.ports)) <= _DIFFERENT_MAX * len(self.ports)
+        return all(links) and abs(sum(links) - len(self.ports)) <= DIFFERENT_MAX * len(self.ports)
 
 
 def _links_lost(found: Iterable[Finding]) -> float:

@@ -17,7 +17,7 @@ from telemetry.topology import Link
 UP_METRICS = ("fabric_port_up", "nic_up")
 UP = 1.0
 _PORTS_MIN = 3  # fewer are a cable or two, beside a collection that was lost
-_DIFFERENT_MAX = 0.1  # of the ports: one may have been down before, or lead to what nobody collects
+DIFFERENT_MAX = 0.1  # of the ports: one may have been down before, or lead to what nobody collects
 _WINDOW_GAPS = 3.0  # of the slowest that reports it; what goes dark so close together has one reason
 
 
@@ -58,7 +58,7 @@ def lost_with_ports(view: TickView, missing: NDArray[np.float64]) -> Lost | None
     links = _links_up(view, ports, silent)
     dark = silent & (links > 0)
     elsewhere = int(np.count_nonzero(~dark[ports.devices[down]]))
-    if elsewhere < _PORTS_MIN or abs(int(links.sum()) - elsewhere) > _DIFFERENT_MAX * elsewhere:
+    if elsewhere < _PORTS_MIN or abs(int(links.sum()) - elsewhere) > DIFFERENT_MAX * elsewhere:
         return None
     return Lost(dark, np.full(dark.size, last_ns), links)
 

@@ -34,10 +34,11 @@ async def get_readiness(request: Request) -> str:
     """503 with the reason while the bus cannot be read, a stage drops most of what it receives, or a process that was
     replaced by a newer one still publishes.
 
-    Else 200, with a line for targets that do not answer, and for each process that has a problem, such as a receiver
-    that refuses notifications, or that leaves out collections, or whose samples come late from its disk, or cannot be
-    written there. Without data it is ready all the same: people look here for what is missing. Who may not read learns
-    the same without names: whether it is ready, and how many targets and processes have a problem.
+    Else 200, with a line for targets that do not answer, or for an analytics that reports nothing, and for each process
+    that has a problem, such as a receiver that refuses notifications, or that leaves out collections, or whose samples
+    come late from its disk, or cannot be written there. Without data it is ready all the same: people look here for
+    what is missing. Who may not read learns the same without names: whether it is ready, and how many targets and
+    processes have a problem.
     """
     model, bus, clock = request.app.state.model, request.app.state.bus, request.app.state.clock
     may_read = request.state.may_read()
@@ -45,7 +46,7 @@ async def get_readiness(request: Request) -> str:
         raise HTTPException(503, broken if may_read else f"not ready; {_WHO_SEES_MORE}")
     recent = model.drops
     reports = recent.newest()
-    data = data_state([*model.targets.values()], clock()).text
+    data = data_state([*model.targets.values()], clock(), undetected=model.detection.problem()).text
     problems = [f"{each.stage} {each.instance}: {each.problem}" for each in reports if each.problem]
     problems += [*backlog_warnings(reports), *recent.skip_warnings()]
     if problems and not may_read:

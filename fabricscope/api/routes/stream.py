@@ -22,7 +22,7 @@ from fabricscope.api.routes.health import problem
 from fabricscope.api.routes.incidents import Model
 from fabricscope.api.views.view import View
 from telemetry.incidents import IncidentState
-from telemetry.topology import Device, Gpu, Job
+from telemetry.topology import Device, Job
 
 router = APIRouter(prefix="/api/v1", tags=["stream"])
 
@@ -104,7 +104,9 @@ class Pictures:
         """The state of the data, at most a second old: of 10,000 targets it takes milliseconds."""
         now_s = time.monotonic()
         if now_s - self._data_at_s >= PERIOD_S:
-            found = data_state([*self._model.targets.values()], self._clock(), problem(self._model, self._bus))
+            model = self._model
+            broken = problem(model, self._bus), model.detection.problem()
+            found = data_state([*model.targets.values()], self._clock(), *broken)
             self._data, self._data_at_s = orjson.dumps(found).decode(), now_s
         return self._data
 
@@ -135,7 +137,7 @@ def noc_content(model: ReadModel) -> NocContent:
         pending=states[IncidentState.PENDING],
         cluster=ClusterSize(
             switches=sum(device.role in ("leaf", "spine") for device in model.topology.entities(Device)),
-            gpus=len(model.topology.entities(Gpu)),
+            gpus=len(model.paces.gpus.of(model.topology)),
             jobs=len(model.topology.entities(Job)),
         ),
         samples=sum(status.series for status in list(model.targets.values())),

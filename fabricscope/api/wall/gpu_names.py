@@ -1,6 +1,6 @@
 """GPUs as people know them: by their place in the host, and by what stands on their label."""
 
-from fabricscope.api.read_model import GPU_INFO
+from fabricscope.api.wall.gpus import GPU_INFO
 from fabricscope.api.wall.shown import Shown
 from telemetry.topology import UNKNOWN_INDEX, Gpu
 

@@ -64,7 +64,7 @@ class _Columns:
         self._place[rows] = np.arange(len(rows))
         self._times_ns = np.zeros(len(rows), np.int64)
         self._values, self._rates = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
-        self._names = [_parsed(key) for key in self._keys]
+        self._names = [parse_labels(key) for key in self._keys]
         if before is not None:
             self._take_over(before)
 
@@ -100,8 +100,10 @@ class _Columns:
             yield Newest(metric, labels, int(self._times_ns[place]), float(self._values[place]), rate)
 
 
-def _parsed(key: str) -> tuple[str, Labels]:
+def parse_labels(key: str) -> tuple[str, Labels]:
+    """Metric and labels of a series. Labels that cannot be read name nothing: where batches are decoded, they are
+    checked."""
     try:
         return parse_series_key(key)
-    except BadInput:  # names of series are checked where batches are decoded; labels that cannot be read name nothing
+    except BadInput:
         return key, {}

@@ -12,7 +12,7 @@ from fabricscope.api.wall.pace import Pace, gpus_of
 from fabricscope.api.wall.plan import Fabric
 from fabricscope.api.wall.traffic import Load, Traffic
 from telemetry.findings import Finding, FindingKind, FindingState
-from telemetry.topology import Gpu, Job, Link
+from telemetry.topology import Job, Link
 
 JOBS_SHOWN, SILENT_SHOWN = 12, 12
 SLOW_BELOW = 0.92  # of the usual pace: as for a job that is a little low, docs/detection.md, Jobs
@@ -136,7 +136,7 @@ def overview(model: ReadModel, silent: Sequence[TargetStatus], replays: Sequence
 
 def _paces(model: ReadModel) -> Iterable[JobPace]:
     jobs = model.topology.entities(Job)
-    gpus = gpus_of(jobs, model.topology.entities(Gpu))
+    gpus = gpus_of(jobs, model.paces.gpus.of(model.topology))
     waiting = _waiting(model.findings)
     for job in jobs:
         pace, found = model.paces.of(job.job_id), waiting.get(job.job_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from common.units import NS_PER_S
+from fabricscope.api.wall.gpus import KnownGpus
 from fabricscope.api.wall.newest import NewestSamples
 from telemetry.samples import SampleBatch
 from telemetry.topology import Gpu, Job, Topology
@@ -35,6 +36,7 @@ class Paces:
     """The work of all running jobs."""
 
     def __init__(self) -> None:
+        self.gpus = KnownGpus((TENSOR, SM))
         self._samples = NewestSamples((TENSOR, SM))
         self._rounds: dict[str, deque[float | None]] = {}
         self._round = 0
@@ -46,6 +48,7 @@ class Paces:
             if self._round:
                 self._close(number * _ROUND_NS, topology)
             self._round = number
+        self.gpus.add(batch)
         self._samples.add(batch)
 
     def of(self, job_id: str) -> Pace:
@@ -59,7 +62,7 @@ class Paces:
         jobs = topology.entities(Job)
         work = self._work(now_ns) if jobs else {}
         self._rounds = {job.job_id: self._rounds.get(job.job_id, deque(maxlen=_KEPT)) for job in jobs}
-        gpus = gpus_of(jobs, topology.entities(Gpu))
+        gpus = gpus_of(jobs, self.gpus.of(topology))
         for job in jobs:
             known = [work[gpu] for gpu in gpus[job.job_id] if gpu in work]
             enough = known and len(known) >= _GPUS_SHARE * len(gpus[job.job_id])

@@ -1,5 +1,7 @@
 """Scrape jobs, in the shape of Prometheus' ``scrape_configs``."""
 
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -102,6 +104,28 @@ class MappingEntry(NameRule):
         return metrics()[self.metric], Origin(source=source, **fields)
 
 
+def check_source(source: str, origins: Sequence[tuple[Metric, Origin]], unmapped: Unmapped) -> None:
+    """ValueError for a source of which no series would be kept."""
+    known = source_names()
+    if source in known or origins or unmapped == "keep":
+        return
+    similar = get_close_matches(source, known, 1)
+    meant = f" (did you mean {similar[0]}?)" if similar else ""
+    raise ValueError(
+        f"source: nothing maps the names of {source!r}{meant}: expected one of {', '.join(known)}; or any name "
+        "that has entries in mapping or in an origin of metrics, or unmapped: keep"
+    )
+
+
+def check_addresses(addresses: Iterable[str]) -> None:
+    """ValueError for the first that is an address of a page, in place of a host's."""
+    for address in addresses:
+        if "/" in address:
+            raise ValueError(
+                f"static_configs: target {address!r}: expected host:port; the rest belongs in scheme and metrics_path"
+            )
+
+
 class ScrapeConfig(_Secured):
     """One job: where its targets are, and which source's names they use."""
 
@@ -146,9 +170,9 @@ class ScrapeConfig(_Secured):
     def _fits(self) -> "ScrapeConfig":
         if self.timeout_s > self.scrape_interval:
             raise ValueError("scrape_timeout: expected at most scrape_interval")
-        if self.source not in source_names() and not self.origins() and self.unmapped == "drop":
-            known = ", ".join(source_names())
-            raise ValueError(f"source: expected one of {known}, or entries in mapping, or one of an origin of metrics")
+        check_source(self.source, self.origins(), self.unmapped)
+        if not self.relabel_configs:  # which may make an address of anything
+            check_addresses(address for group in self.static_configs for address in group.targets)
         if self.guids_from and "device" not in self.catalogue_source().labels:
             raise ValueError("guids_from: expected a source that speaks for other devices, as ufm")
         return self

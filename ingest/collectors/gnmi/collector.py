@@ -88,8 +88,9 @@ class GnmiCollector:
         try:
             await asyncio.to_thread(warm_up)
             async with asyncio.TaskGroup() as tasks:
+                names = tasks.create_task(self._wait_for_names())
                 for stream in self._streams:
-                    tasks.create_task(self._run_stream(stream))
+                    tasks.create_task(self._run_stream(stream, names))
                 tasks.create_task(self._updates.run(emit))
                 tasks.create_task(self._emit_down(emit))
         except* Exception:
@@ -107,14 +108,18 @@ class GnmiCollector:
         tls = self._config.tls_of(self._target)
         return [name for name in ("insecure", "insecure_skip_verify") if getattr(tls, name)]
 
-    async def _run_stream(self, stream: Stream) -> None:
-        """Port names first: updates under an unknown port name are lost."""
-        if self._name_streams and stream not in self._name_streams:
-            try:
-                async with asyncio.timeout(_NAMES_TIMEOUT_S):
-                    await asyncio.gather(*(each.synced.wait() for each in self._name_streams))
-            except TimeoutError:
+    async def _wait_for_names(self) -> None:
+        try:
+            async with asyncio.timeout(_NAMES_TIMEOUT_S):
+                await asyncio.gather(*(each.synced.wait() for each in self._name_streams))
+        except TimeoutError:
+            if self.down is None:  # else the log has the reason already
                 self._log.warning("target sends no port names")
+
+    async def _run_stream(self, stream: Stream, names: asyncio.Task[None]) -> None:
+        """Port names first: updates under an unknown port name are lost."""
+        if stream not in self._name_streams:
+            await names
         await stream.run()
 
     async def _emit_down(self, emit: Emit) -> None:

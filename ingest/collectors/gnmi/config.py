@@ -1,5 +1,6 @@
 """Configuration of gNMI targets: one entry of ``gnmi_configs`` is one job, a set of similar targets."""
 
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -128,9 +129,9 @@ class Config(BaseModel):
             raise ValueError("username_file and password_file belong together")
         if self.username_file and any(self.tls_of(target).insecure for target in self.targets):
             raise ValueError("username_file needs TLS: credentials are not sent in the clear")
-        addresses = [target.address for target in self.targets]
-        if len(set(addresses)) < len(addresses):
-            raise ValueError("two targets have the same address")
+        addresses = Counter(target.address for target in self.targets)
+        if twice := [address for address, count in addresses.items() if count > 1]:
+            raise ValueError(f"targets: two targets have the same address: {twice[0]!r}")
         return self
 
     def tls_of(self, target: TargetConfig) -> GnmiTlsConfig:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common.units import Seconds
 from ingest.collectors.kernel_log.records import pci_address
+from ingest.collectors.kernel_log.xids import HOLD_S
 
 
 class Format(StrEnum):
@@ -41,7 +42,7 @@ class Config(BaseModel):
         Path("/proc/driver/nvidia/gpus"), description="Where the driver lists the GPUs of this host, for kmsg."
     )
     interval_s: Seconds = Field(5.0, description="How often the log is read.")
-    hold_s: Seconds = Field(900.0, description="For how long an XID is the last one; then there is none.")
+    hold_s: Seconds = Field(HOLD_S, description="For how long an XID is the last one; then there is none.")
     read_bytes_max: int = Field(4 << 20, gt=0, description="In one interval; the rest waits for the next one.")
     hosts_max: int = Field(10_000, gt=0, description="Hosts of one log; XIDs of further ones are dropped.")
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pynvml
 
-from common.units import NS_PER_S
+from common.units import to_ns
 from ingest.collectors.canonical_samples import SourceSample
 from ingest.collectors.kernel_log.records import Xid, pci_address
-from ingest.collectors.kernel_log.xids import HostXids
+from ingest.collectors.kernel_log.xids import HOLD_S, HostXids
 
 Handle = Any
-_HOLD_NS = 900 * NS_PER_S  # as the kernel log's hold_s
 _EVENTS_MAX = 1024  # of one collection; the rest waits
 _WHOLE_GPU = 0xFFFFFFFF
 
@@ -26,7 +25,7 @@ class EventXids:
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
-        self._xids = HostXids({}, _HOLD_NS, source="nvml")
+        self._xids = HostXids({}, to_ns(HOLD_S), source="nvml")
         self._events: Any = None
         self._addresses: dict[int | None, str] = {}
 

@@ -1,5 +1,6 @@
 """Configuration of SNMP jobs: one entry of ``snmp_configs`` is a set of similar devices."""
 
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
@@ -109,9 +110,9 @@ class Config(BaseModel):
             raise ValueError("expected community_file (SNMPv2c) or user (SNMPv3)")
         if self.deadline_s > self.interval_s:
             raise ValueError("timeout_s: expected at most interval_s")
-        addresses = [target.address for target in self.targets]
-        if len(set(addresses)) < len(addresses):
-            raise ValueError("two targets have the same address")
+        addresses = Counter(target.address for target in self.targets)
+        if twice := [address for address, count in addresses.items() if count > 1]:
+            raise ValueError(f"targets: two targets have the same address: {twice[0]!r}")
         return self
 
     @property

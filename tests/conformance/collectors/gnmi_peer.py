@@ -108,6 +108,7 @@ async def serving(
     *,
     client_certificate: bool = False,
     name: str = "server",
+    host: str = "127.0.0.1",
 ) -> AsyncIterator[str]:
     """A gNMI server whose Subscribe is ``behaviour``; its address. name: of its certificate."""
 
@@ -119,15 +120,15 @@ async def serving(
     server = grpc.aio.server()
     gnmi_pb2_grpc.add_gNMIServicer_to_server(Servicer(), server)
     if certificates is None:
-        port = server.add_insecure_port("127.0.0.1:0")
+        port = server.add_insecure_port(f"{host}:0")
     else:
         pair = (certificates.key(name).read_bytes(), certificates.certificate(name).read_bytes())
         roots = certificates.authority.read_bytes() if client_certificate else None
         credentials = grpc.ssl_server_credentials([pair], roots, client_certificate)
-        port = server.add_secure_port("127.0.0.1:0", credentials)
+        port = server.add_secure_port(f"{host}:0", credentials)
     await server.start()
     try:
-        yield f"127.0.0.1:{port}"
+        yield f"{host}:{port}"
     finally:
         await server.stop(None)
 

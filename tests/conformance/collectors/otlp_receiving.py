@@ -3,19 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import grpc
 import grpc.aio
 
-from ingest.collectors.base import CollectorContext
 from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
 from ingest.collectors.otlp.config import Config
 from ingest.ledger import DropReason, Ledger
-from tests.conformance.collectors.gnmi_peer import Emitted
-from tests.ledgers import assert_accounted
+from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.unit.ingest.otlp.requests import RULE, gauge, request
 
 UP = 'fabric_port_up{device="leaf1",port="swp1"}'
@@ -40,16 +37,7 @@ class Held(asyncio.Lock):
         return await super().acquire()
 
 
-class Receiving:
-    """A receiver that runs: what it emits, its ledger, and its address."""
-
-    def __init__(self, receiver: OtlpReceiver, emitted: Emitted, ledger: Ledger) -> None:
-        self.receiver, self.emitted, self.ledger = receiver, emitted, ledger
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.receiver.server.port}"
-
+class Receiving(RunningReceiver[OtlpReceiver]):
     @property
     def values(self) -> dict[str, list[float]]:
         return self.emitted.values()
@@ -71,20 +59,13 @@ class Receiving:
 
 @asynccontextmanager
 async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
-    """Each sample that a receiver has seen is delivered or dropped with a reason, whatever its clients did."""
     config = Config(**{"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "rules": (RULE,), **settings})
-    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-    receiver = OtlpReceiver(config, CollectorContext(ledger, time.time_ns, workers))
-    task = asyncio.create_task(receiver.run(emitted))
-    try:
-        await receiver.server.listening.wait()
-        yield Receiving(receiver, emitted, ledger)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        workers.shutdown()
-    nobodys = ledger.drops[DropReason.BAD_FORMAT] + ledger.drops[DropReason.NEW_SERIES]
-    assert_accounted(ledger, emitted.batches, nobodys=nobodys)
+    async with running(lambda context: OtlpReceiver(config, context), _nobodys) as started:
+        yield Receiving(*started)
+
+
+def _nobodys(ledger: Ledger) -> int:
+    return ledger.drops[DropReason.BAD_FORMAT] + ledger.drops[DropReason.NEW_SERIES]
 
 
 def now(*metrics: Any, **resource: Any) -> bytes:

@@ -1,9 +1,7 @@
 """The MDT receiver and switches that call it: gRPC clients with Cisco's own messages."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,15 +10,13 @@ import grpc
 import grpc.aio
 import pytest
 
-from ingest.collectors.base import CollectorContext
 from ingest.collectors.cisco_mdt.collector import METHOD, mdt_receiver
 from ingest.collectors.cisco_mdt.config import Config
 from ingest.collectors.cisco_mdt.proto.telemetry_bis_pb2 import Telemetry
+from ingest.collectors.dialled import DialledReceiver
 from ingest.collectors.gnmi.links import LinkTable
-from ingest.ledger import Ledger
 from telemetry.samples import DownReason
-from tests.conformance.collectors.gnmi_peer import Emitted
-from tests.ledgers import assert_accounted
+from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.servers.dialling import dial
 from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, as_json, message, microburst
 
@@ -28,12 +24,7 @@ RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Eth1/1"}'
 KEYS = {"name": "Eth1/1"}
 
 
-class Receiving:
-    """A receiver that runs: what it emits, and its ledger."""
-
-    def __init__(self, port: int, emitted: Emitted, ledger: Ledger) -> None:
-        self.address, self.emitted, self.ledger = f"127.0.0.1:{port}", emitted, ledger
-
+class Receiving(RunningReceiver[DialledReceiver]):
     @asynccontextmanager
     async def dialled(self) -> AsyncIterator[Any]:
         """A call over a connection of its own, for serialised MdtDialoutArgs."""
@@ -44,21 +35,11 @@ class Receiving:
 
 @asynccontextmanager
 async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
-    """Each sample that a receiver has seen is delivered or dropped with a reason, whatever its clients did."""
     config = Config.model_validate(
         {"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "device_from": "node_id", **settings}
     )
-    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-    receiver = mdt_receiver(config, CollectorContext(ledger, time.time_ns, workers), LinkTable())
-    task = asyncio.create_task(receiver.run(emitted))
-    try:
-        await receiver.server.listening.wait()
-        yield Receiving(receiver.server.port, emitted, ledger)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        workers.shutdown()
-    assert_accounted(ledger, emitted.batches)
+    async with running(lambda context: mdt_receiver(config, context, LinkTable())) as started:
+        yield Receiving(*started)
 
 
 def counters(value: int, make: Any = message) -> bytes:

@@ -1,10 +1,8 @@
 """The dial-out receiver and switches that call it: gRPC clients that send what real switches answered."""
 
-import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,17 +11,16 @@ import grpc
 import grpc.aio
 import pytest
 
-from ingest.collectors.base import CollectorContext
 from ingest.collectors.dialled import DialledReceiver
 from ingest.collectors.gnmi.links import LinkTable
 from ingest.collectors.gnmi.paths.elements import parse_path
 from ingest.collectors.gnmi_dialout.collector import METHOD, dialout_receiver
 from ingest.collectors.gnmi_dialout.config import Config
-from ingest.ledger import DropReason, Ledger
+from ingest.ledger import DropReason
 from telemetry.gnmi import gnmi_pb2
 from telemetry.samples import DownReason
-from tests.conformance.collectors.gnmi_peer import Emitted, response
-from tests.ledgers import assert_accounted
+from tests.conformance.collectors.gnmi_peer import response
+from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.samples import SAMPLES
 from tests.servers.certificates import Certificates
 from tests.servers.dialling import dial
@@ -32,16 +29,7 @@ from tests.waiting import until
 RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
 
 
-class Receiving:
-    """A receiver that runs: what it emits, its ledger, and its address."""
-
-    def __init__(self, receiver: DialledReceiver, emitted: Emitted, ledger: Ledger) -> None:
-        self.receiver, self.emitted, self.ledger = receiver, emitted, ledger
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self.receiver.server.port}"
-
+class Receiving(RunningReceiver[DialledReceiver]):
     @asynccontextmanager
     async def dialled(self) -> AsyncIterator[Any]:
         """A Publish call over a connection of its own, for serialised messages."""
@@ -55,20 +43,10 @@ def publish_on(channel: grpc.aio.Channel) -> Any:
 
 @asynccontextmanager
 async def receiving(**settings: Any) -> AsyncIterator[Receiving]:
-    """Each sample that a receiver has seen is delivered or dropped with a reason, whatever its clients did."""
     changes = {"listen": "127.0.0.1:0", "allow": ("127.0.0.0/8",), "senders": {"127.0.0.1": "leaf1"}, **settings}
-    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-    context = CollectorContext(ledger, time.time_ns, workers)
-    receiver = dialout_receiver(Config.model_validate(changes), context, LinkTable())
-    task = asyncio.create_task(receiver.run(emitted))
-    try:
-        await receiver.server.listening.wait()
-        yield Receiving(receiver, emitted, ledger)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        workers.shutdown()
-    assert_accounted(ledger, emitted.batches)
+    config = Config.model_validate(changes)
+    async with running(lambda context: dialout_receiver(config, context, LinkTable())) as started:
+        yield Receiving(*started)
 
 
 def of_table(database: str, path: str, document: Any) -> bytes:

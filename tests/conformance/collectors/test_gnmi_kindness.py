@@ -3,11 +3,12 @@
 import asyncio
 from typing import Any
 
-import grpc.aio
+import pytest
+from structlog.testing import capture_logs
 
 from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.subscriptions import refresh_s, subscriptions_of
-from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
+from telemetry.gnmi import gnmi_pb2
 from tests.conformance.collectors.gnmi_peer import SYNC, Requests, Responses, collecting, job, serving, steady
 from tests.waiting import until
 
@@ -38,20 +39,32 @@ async def test_a_switch_is_asked_for_no_path_more_often_than_it_reads_it() -> No
     assert floors["COUNTERS_DB", "PERIODIC_WATERMARKS/Ethernet*/PriorityGroups"][0] == 60.0
 
 
-async def test_a_switch_that_has_ipv6_alone() -> None:
-    class Servicer(gnmi_pb2_grpc.gNMIServicer):
-        async def Subscribe(self, request_iterator: Requests, context: Any) -> Responses:
-            async for message in steady(request_iterator, context):
-                yield message
+async def test_that_a_switch_sends_no_port_names_is_logged_once_and_not_where_it_is_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ingest.collectors.gnmi.collector._NAMES_TIMEOUT_S", 0.2)
+    asked: list[gnmi_pb2.SubscriptionList] = []
 
-    server = grpc.aio.server()
-    gnmi_pb2_grpc.add_gNMIServicer_to_server(Servicer(), server)
-    port = server.add_insecure_port("[::1]:0")
-    await server.start()
-    try:
-        async with collecting(job(f"[::1]:{port}")) as (emitted, _):
-            key = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
-            await emitted.until(lambda: key in emitted.values())
-            assert {batch.table.target for batch in emitted.batches} == {f"test/[::1]:{port}"}
-    finally:
-        await server.stop(None)
+    async def silent(requests: Requests, context: Any) -> Responses:
+        asked.append((await anext(requests)).subscribe)
+        await asyncio.Event().wait()
+        yield SYNC
+
+    async with serving(silent) as address:
+        config = job(address, source=Source.SONIC, subscriptions=())
+        with capture_logs() as of_silent:
+            async with collecting(config):
+                await until(lambda: len(asked) >= len(subscriptions_of(config)))
+    with capture_logs() as of_down:
+        async with collecting(config):
+            await until(lambda: len([line for line in of_down if line["event"] == "subscription ended"]) >= 4)
+    logged = [[line["event"] for line in lines].count("target sends no port names") for lines in (of_silent, of_down)]
+    assert logged == [1, 0]
+
+
+async def test_a_switch_that_has_ipv6_alone() -> None:
+    async with serving(steady, host="[::1]") as address, collecting(job(address)) as (emitted, _):
+        key = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1"}'
+        await emitted.until(lambda: key in emitted.values())
+        assert {batch.table.target for batch in emitted.batches} == {f"test/{address}"}
+        assert address.startswith("[::1]:")

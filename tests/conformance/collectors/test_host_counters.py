@@ -3,8 +3,6 @@
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +35,6 @@ def sysfs(tmp_path: Path) -> Path:
         file.write_text(f"{text}\n")
     (root / "class/infiniband/mlx5_bond_0/device/net/eth2").mkdir(parents=True)
     return root
-
-
-@pytest.fixture
-def context(ledger: Ledger) -> Iterator[CollectorContext]:
-    workers = ThreadPoolExecutor(1)
-    yield CollectorContext(ledger, lambda: 7, workers)
-    workers.shutdown()
 
 
 def make(context: CollectorContext, tree: Path, **settings: Any) -> HostCountersCollector:

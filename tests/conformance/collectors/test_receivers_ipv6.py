@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -20,9 +20,8 @@ from ingest.collectors.gnmi_dialout import collector as dialout
 from ingest.collectors.gnmi_dialout.config import Config as DialoutConfig
 from ingest.collectors.otlp import collector as otlp
 from ingest.collectors.otlp.config import Config as OtlpConfig
-from ingest.ledger import Ledger
-from tests.conformance.collectors.gnmi_peer import Emitted, response
-from tests.ledgers import assert_accounted
+from tests.conformance.collectors.gnmi_peer import response
+from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, message
 from tests.unit.ingest.otlp.requests import RULE, gauge, request
 
@@ -40,9 +39,9 @@ def receiver_of(kind: str, context: CollectorContext, settings: dict[str, Any]) 
     return otlp.OtlpReceiver(OtlpConfig(**settings, rules=(OTLP_RULE,)), context)
 
 
-class Receiving:
-    def __init__(self, kind: str, port: int, emitted: Emitted) -> None:
-        self.kind, self.port, self.emitted = kind, port, emitted
+@dataclass
+class Receiving(RunningReceiver[DialledReceiver | otlp.OtlpReceiver]):
+    kind: str
 
     async def push(self, host: str, messages: int = 1) -> grpc.StatusCode:
         """Messages of one call from there; the status of a call that ended, OK for one that is open."""
@@ -86,17 +85,8 @@ def of_nexus() -> bytes:
 
 @asynccontextmanager
 async def receiving(kind: str, **settings: Any) -> AsyncIterator[Receiving]:
-    ledger, emitted, workers = Ledger(0), Emitted(), ThreadPoolExecutor(1)
-    receiver = receiver_of(kind, CollectorContext(ledger, time.time_ns, workers), settings)
-    task = asyncio.create_task(receiver.run(emitted))
-    try:
-        await receiver.server.listening.wait()
-        yield Receiving(kind, receiver.server.port, emitted)
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        workers.shutdown()
-    assert_accounted(ledger, emitted.batches)
+    async with running(lambda context: receiver_of(kind, context, settings)) as started:
+        yield Receiving(*started, kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -67,7 +67,7 @@ def test_its_inventory_is_right_about_them(settings: Settings) -> None:
 def test_check_config_takes_it(settings: Settings) -> None:
     checked = CliRunner().invoke(app, ["check", "config", str(EXAMPLE)])
     assert checked.exit_code == 0, checked.output
-    assert "3 scrape jobs, 2 gNMI jobs, 1 job sources, an inventory" in checked.output
+    assert "3 scrape jobs, 2 gNMI jobs, 1 job source, an inventory" in checked.output
 
 
 def test_what_is_commented_out_is_right_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

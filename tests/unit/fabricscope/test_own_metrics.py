@@ -25,6 +25,11 @@ def test_every_stage_and_the_bus_have_metrics():
     assert stages <= {one.stage for one in METRICS}
 
 
+def test_modules_with_a_longer_name_count():
+    names = {one.name for one in METRICS}
+    assert {"fabricscope_ingest_dialled_streams", "fabricscope_ingest_target_samples_dropped_total"} <= names
+
+
 def test_every_metric_is_defined_once_and_explained():
     names = [one.name for one in METRICS]
     assert len(set(names)) == len(names)

@@ -73,6 +73,53 @@ def test_no_file_is_all_defaults():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "gnmi_configs: [{job_name: a, source: sonic, tls: {insecure: true}, "
+            "targets: [{address: 'a:1', device: b}, {address: 'a:1', device: c}]}]\n",
+            "gnmi_configs.0.targets: two targets have the same address: 'a:1'",
+        ),
+        (
+            "scrape_configs:\n- {job_name: a, source: dcgm}\njob_sources: []\n"
+            "infiniband_sources: []\ngnmi_configs:\n- {job_name: a, source: sonic}\n",
+            "fabricscope.yaml:5:1: gnmi_configs: the name 'a' is duplicated",
+        ),
+        (
+            "scrape_configs: [{job_name: a, source: dcgm, tls_config: {cert_file: a.pem}}]\n",
+            "scrape_configs.0.tls_config: cert_file and key_file belong together: expected both or none; name a file "
+            "that holds both twice",
+        ),
+        (
+            "scrape_configs: [{job_name: a, source: nodeexporter}]\n",
+            "scrape_configs.0.source: nothing maps the names of 'nodeexporter' (did you mean node_exporter?): "
+            "expected one of amd, ",
+        ),
+        (
+            "scrape_configs: [{job_name: a, source: dcgm, static_configs: [{targets: ['http://a:9400/metrics']}]}]\n",
+            "scrape_configs.0.static_configs: target 'http://a:9400/metrics': expected host:port; the rest belongs "
+            "in scheme and metrics_path",
+        ),
+        (
+            "alerting:\n  receivers:\n  - {name: a, type: slak}\n",
+            "fabricscope.yaml:3:5: alerting.receivers.0: type: expected one of 'alertmanager', 'webhook', found 'slak'",
+        ),
+        ("alerting: {receivers: [{name: a}]}\n", "1:24: alerting.receivers.0: type: is missing"),
+        (
+            "alerting:\n  receivers:\n  - {name: a, type: webhook, url: 'a:9093'}\n",
+            "fabricscope.yaml:3:30: alerting.receivers.0.url: expected an address that begins with http:// or "
+            "https://, found 'a:9093'",
+        ),
+        (
+            "remote_write: [{url: 'a:9090/write'}]\n",
+            "1:17: remote_write.0.url: expected an address that begins with http:// or https://",
+        ),
+        (
+            "scrape_configs:\n\t- a\n",
+            "2:1: found character that cannot start any token: indent lines by spaces, not by tabs",
+        ),
+        (
+            "scrape_configs:\n  - job_name: a\n   source: b\n",
+            "3:4: did not find expected '-' indicator: is the line indented as those above it?",
+        ),
         ("api:\n  prot: 1\n", "fabricscope.yaml:2:3: api.prot: unknown key, did you mean port?"),
         ("nonsense: 1\n", "fabricscope.yaml:1:1: nonsense: unknown key"),
         ("global:\n  clutser: a\n", "fabricscope.yaml:2:3: global.clutser: unknown key, did you mean cluster?"),
@@ -130,6 +177,18 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
     assert message in str(caught.value)
 
 
+def test_errors_come_by_line_and_end_in_what_is_wrong(tmp_path):
+    wrong = (
+        "bus: {kind: redis}\nanalytics: {engine: {interval_s: 10s}}\n"
+        "scrape_configs: [{job_name: a, source: dcgm, tls_config: {cert_file: a}}]\napi: {port: 90990}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, wrong))
+    lines = str(caught.value).splitlines()
+    assert [line.removeprefix(f"{tmp_path}/fabricscope.yaml:")[0] for line in lines] == list("1234")
+    assert "found keys" not in lines[2]
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [
@@ -142,7 +201,7 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
         ("ingest:\n  job_sources: 5\n", "2:3: ingest.job_sources: expected a list"),
         (
             "ingest:\n  scrape_configs:\n    - job_name: a\n      source: dcmg\n",
-            "4:7: ingest.scrape_configs.0.source: expected one of amd, arista, ",
+            "4:7: ingest.scrape_configs.0.source: nothing maps the names of 'dcmg' ",
         ),
         (
             "scrape_configs:\n  - job_name: a\n    source: dcgm\n    scrape_timeout: 1h\n",
@@ -150,11 +209,11 @@ def test_errors_name_file_line_and_column(tmp_path, text, message):
         ),
         (
             "api: {}\njob_sources: [{name: a, file: b}, {name: a, file: c}]\n",
-            "2:1: job_sources: the name 'a' is duplicated, found a list",
+            "2:1: job_sources: the name 'a' is duplicated",
         ),
         (
             "ingest:\n  job_sources: [{name: a, file: b}, {name: a, file: c}]\n",
-            "2:3: ingest.job_sources: the name 'a' is duplicated, found a list",
+            "2:3: ingest.job_sources: the name 'a' is duplicated",
         ),
     ],
 )

@@ -158,7 +158,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
             SUMMARY,
             [
                 "cluster pod1, bus embedded",
-                "1 scrape jobs, 0 gNMI jobs, 1 job sources, an inventory",
+                "1 scrape job, 0 gNMI jobs, 1 job source, an inventory",
                 "receivers: pager",
                 "links in pages: none: alerting.external_url is missing",
                 "links to boards: none: alerting.grafana_url is missing",

@@ -48,6 +48,21 @@ def test_a_device_with_a_fact_is_what_the_fact_says_alone() -> None:
     assert Inference().topology(index, facts) is facts
 
 
+def test_gpus_of_a_recorded_host_are_inferred_while_none_of_them_is_recorded() -> None:
+    """An inventory says in which rack a host is, and not which GPUs it has."""
+    index = registry(
+        ("n1", [series_key("gpu_power_watts", {"device": "n1", "gpu": gpu}) for gpu in "ab"]),
+        ("n2", [series_key("gpu_power_watts", {"device": "n2", "gpu": gpu}) for gpu in "ab"]),
+        ("n3", [series_key("node_load_1m", {"device": "n3"})]),
+    )
+    recorded = [Device(name, Role.HOST, rack="r1") for name in ("n1", "n2", "n3", "n4")]
+    facts = [TopologyFact(entity, 1, "inventory") for entity in (*recorded, Gpu("n2", "a", 0))]
+    inferred = [Gpu("n1", "a", UNKNOWN_INDEX), Gpu("n1", "b", UNKNOWN_INDEX)]
+    assert list(infer(index, Topology().with_facts(facts))) == inferred
+    part = TopologyFact(Job("7", ("n1",), gpu_indices=(0,)), 1, "slurm")
+    assert list(infer(index, Topology().with_facts([*facts, part]))) == []
+
+
 def test_disks_of_a_host_make_no_storage_server_and_mounts_are_those_of_clients() -> None:
     index = registry(
         ("n1", [series_key("storage_read_bytes_total", CLIENT), series_key("node_load_1m", {"device": "n1"})]),

@@ -39,6 +39,14 @@ def test_a_problem_of_the_pipeline_is_louder_than_what_targets_say() -> None:
     assert (found.level, found.text, found.up, found.all) == (DataLevel.MISSING, "bus: it does not answer", 1, 1)
 
 
+def test_data_in_which_nothing_looks_for_faults_is_no_good_news() -> None:
+    silent = "no detection: analytics has reported nothing for 90 s"
+    found = [data_state([target(age_s)], NOW_NS, undetected=silent) for age_s in (5, 601)]
+    assert {one.level for one in found} == {DataLevel.MISSING}
+    assert [one.text for one in found] == [silent, "no data for 601 s: no target is collected"]
+    assert data_state([target(5)], NOW_NS, "bus: it does not answer", silent).text == "bus: it does not answer"
+
+
 def test_without_targets_there_is_no_age_and_a_clock_that_is_behind_makes_none_negative() -> None:
     assert data_state([], NOW_NS).age_s is None
     assert data_state([target(-3)], NOW_NS).age_s == 0.0

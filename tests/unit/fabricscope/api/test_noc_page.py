@@ -178,6 +178,17 @@ async def test_without_incidents_all_is_quiet(api, bus, browser):
     assert problems == []
 
 
+async def test_without_detection_nothing_is_quiet(api, bus, browser, monkeypatch):
+    monkeypatch.setattr("fabricscope.api.silent_detection.WINDOW_S", -1)
+    await publish_cluster(bus)
+    page, _ = await open_page(browser, api.url)
+    await expect(page.locator("#missing-data")).to_have_text(
+        re.compile("^no detection: analytics has reported nothing")
+    )
+    await expect(page.locator("#verdict")).to_have_text("State unknown")
+    assert (await ready(api.url)).splitlines()[1].startswith("no detection: ")
+
+
 async def test_without_data_nothing_is_quiet(api, browser):
     page, problems = await open_page(browser, api.url)
     await expect(page.locator("#missing-data")).to_have_text("no data: no target has been collected yet")

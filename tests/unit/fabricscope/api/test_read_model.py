@@ -13,6 +13,7 @@ from bus.owner.fence import EPOCH
 from fabricscope.api import read_model
 from fabricscope.api.history import History
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.silent_detection import SilentDetection
 from fabricscope.api.stale_owner import StaleOwner
 from fabricscope.api.views.cluster import Target
 from telemetry import topics
@@ -150,6 +151,24 @@ def test_a_replaced_owner_is_a_problem_for_a_minute(age_s, is_said):
     assert stale.problem() is None
     stale.add(replace(record(topics.INCIDENTS, incident()), appended_ns=1000 * NS))
     assert (stale.problem() is not None) is is_said
+
+
+def test_samples_without_a_report_of_analytics_are_a_problem_after_a_minute(model):
+    """Without one nothing looks for faults, and no incident means nothing."""
+    now_s = [0.0]
+    model.detection = SilentDetection(clock=lambda: now_s[0])
+    now_s[0] = 1000.0
+    model.apply([batch(1), record(topics.LEDGER, StageReport("ingest", "a", 1, 1))])
+    now_s[0] += 60.0
+    model.apply([batch(2)])
+    assert model.detection.problem() is None
+    now_s[0] += 1.0
+    assert model.detection.problem() == "no detection: analytics has reported nothing for 61 s"
+    model.apply([record(topics.LEDGER, StageReport("analytics", "a", 1, 1))])
+    now_s[0] += 1000.0
+    assert model.detection.problem() is None  # it waits for samples, too
+    model.apply([batch(3)])
+    assert model.detection.problem() is None
 
 
 def test_the_version_grows_with_records_and_not_without(model):

@@ -10,6 +10,7 @@ from fabricscope.api.data_state import silent
 from fabricscope.api.history import History
 from fabricscope.api.instants import rfc3339
 from fabricscope.api.read_model import ReadModel
+from fabricscope.api.routes.stream import noc_content
 from fabricscope.api.wall.gpu_time import DAY_NS, GpuTimeToday
 from fabricscope.api.wall.newest import NewestSamples
 from fabricscope.api.wall.overview import JobState, overview
@@ -19,8 +20,9 @@ from telemetry.codec.records import encode_record
 from telemetry.findings import Evidence, FindingKind
 from telemetry.objects import job
 from telemetry.samples import SampleBatch
-from telemetry.series import SeriesTable
+from telemetry.series import SeriesTable, series_key
 from telemetry.starvation import GpuLoss, HostLosses
+from telemetry.topology import Gpu, Job, TopologyFact
 from tests.unit.fabricscope.api.wall_cluster import EVERY_S, NS, facts, finding, leaf_round, rounds, silent_round
 
 NOON_NS = 1_700_049_600 * NS
@@ -54,6 +56,31 @@ def test_the_pace_of_a_job_is_its_work_now_against_its_own_last_hour(model, work
     (found,) = overview(model, ()).jobs
     assert (found.job_id, found.nodes, found.gpus, found.state) == ("4711", 2, 4, state)
     assert (found.work, found.usual) == (pytest.approx(work) if work else None, usual)
+
+
+@pytest.mark.parametrize("recorded", [[], [Gpu("node1", "GPU-1-0", 0), Gpu("node1", "GPU-1-1", 1)]])
+def test_gpus_that_nobody_has_recorded_count_where_they_send_samples(recorded):
+    """Who lists hosts and racks seldom lists the UUID of each GPU."""
+    model, entities = ReadModel(History(900 * NS, 10**6)), [one for one in facts() if not isinstance(one.entity, Gpu)]
+    entities += [TopologyFact(gpu, 1, "inventory") for gpu in recorded]
+    model.apply([Record(topics.TOPOLOGY.name, 0, 0, 0, b"", encode_record(fact), {}) for fact in entities])
+    take(model, *rounds(USUAL, NOON_NS))
+    (found,) = overview(model, ()).jobs
+    assert (found.gpus, found.state, found.work) == (4, JobState.NORMAL, pytest.approx(0.4))
+    assert noc_content(model).cluster.gpus == 4
+
+
+def test_a_job_on_a_part_of_a_host_has_the_gpus_whose_numbers_are_stated():
+    """Of others nobody knows which are its own."""
+    model = ReadModel(History(900 * NS, 10**6))
+    job_on_a_part = TopologyFact(Job("7", ("node1",), gpu_indices=(1,)), 1, "slurm")
+    model.apply([Record(topics.TOPOLOGY.name, 0, 0, 0, b"", encode_record(job_on_a_part), {})])
+    take(model, *rounds(USUAL, NOON_NS))
+    assert overview(model, ()).jobs[0].gpus == 0
+    like = rounds([0.4], NOON_NS)[-2]
+    info = [series_key("gpu_info", {"device": "node1", "gpu": f"GPU-1-{n}", "index": str(n)}) for n in range(2)]
+    take(model, replace(like, table=SeriesTable(like.table.target, "node1", tuple(info))))
+    assert overview(model, ()).jobs[0].gpus == 1
 
 
 def test_what_analytics_finds_of_a_job_counts_however_long_it_lasts(model):

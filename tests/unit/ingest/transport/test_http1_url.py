@@ -39,6 +39,12 @@ def test_urls_of_targets(address: str, path: str, params: dict[str, tuple[str, .
     assert Url.build("http", address, path, params) == expected
 
 
+@pytest.mark.parametrize("address", ["http://a:9100", "a:9100/metrics"])
+def test_the_address_of_a_page_is_none_of_a_host(address: str) -> None:
+    with pytest.raises(ValueError, match="expected host:port"):
+        Url.build("http", address, "/metrics", {})
+
+
 async def requested(client_headers: dict[str, str], path: str = "/metrics") -> bytes:
     """The request as a server receives it."""
     received = asyncio.get_running_loop().create_future()
