@@ -59,7 +59,7 @@ def _fields(record: np.void) -> SimpleNamespace:
 def _main(given: str, found: str) -> None:
     if not os.environ.get("NUMBA_DISABLE_JIT"):
         raise SystemExit("expected NUMBA_DISABLE_JIT=1")
-    vars(kernel)["prefetch"] = lambda array, row: None  # a hint to the processor: no part of the result
+    vars(kernel)["prefetch"] = lambda array, row, first, size: None  # a hint to the processor: no part of the result
     with np.load(given) as arrays:
         state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
         times_ns, values = arrays["times_ns"], arrays["values"]

@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
 from analytics.models.scoring import learning, moment, pooled, way_back
+from analytics.models.scoring import season as seasons
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
+    CORE,
+    DAY_S,
     DRIFT_UP,
     EXPERTS,
     JUMP_UP,
@@ -46,7 +49,8 @@ _HEIGHT_FROM_NATS = 5.0  # from which on the heights of earlier events are compa
 _RUNS_MIN = 20.0
 _LONG_SHARE = 0.35
 _VALUE_MAX = 1e30  # what single precision can hold
-_AHEAD = 6  # rows
+_FAR, _NEAR = 8, 4  # rows ahead
+_CORE_BYTES, _TAILS_BYTES = CORE.itemsize, 4 * 4 * EXPERTS  # of the tails without heights, which few values need
 
 
 @compiled
@@ -159,6 +163,25 @@ class ScoreColumns(NamedTuple):
 
 
 @compiled
+def load_ahead(rows: Rows, state: SeriesArrays, i: int) -> None:
+    """Loads what the rows after row ``i`` need. The bins of a season follow from a row's time and the width of its
+    bins, so they are loaded when the rest of its state is there.
+    """
+    if i + _FAR < rows.sids.size:
+        sid = rows.sids[i + _FAR]
+        prefetch(state.cores, sid, 0, _CORE_BYTES)
+        prefetch(state.tails, sid, 0, _TAILS_BYTES)
+    if i + _NEAR < rows.sids.size:
+        sid, time_s = rows.sids[i + _NEAR], rows.times_ns[i + _NEAR] * 1e-9
+        bin_s = state.cores[sid].bin_s
+        if bin_s > 0.0:
+            of_day_s = seasons.within(time_s, DAY_S)
+            hour_of_week, hour_of_day = seasons.hours(time_s, of_day_s)
+            for first in (int(of_day_s / bin_s), hour_of_week, hour_of_day):
+                prefetch(state.seasons, sid, 2 * first, 1)
+
+
+@compiled
 def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: bool, out: ScoreColumns) -> None:
     """muted: sum of ``MUTE_`` bits. bands: whether expected, lower and upper are wanted."""
     sids, times_ns, values, kinds = rows
@@ -166,9 +189,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
     score, expected, lower, upper, reason = out
     statistics, now = np.zeros(EXPERTS), moments[0]
     for i in range(sids.size):
-        if i + _AHEAD < sids.size:
-            prefetch(cores, sids[i + _AHEAD])
-            prefetch(tail_rows, sids[i + _AHEAD])
+        load_ahead(rows, state, i)
         score[i], reason[i] = 0.0, _NOTHING
         expected[i] = lower[i] = upper[i] = np.nan
         if not np.isfinite(values[i]):
