@@ -17,6 +17,7 @@ from analytics.derived.flaps import Flaps
 from analytics.derived.job_activity import REPORTED_BY, JobActivity
 from analytics.derived.job_memory import JobMemory
 from analytics.derived.job_traffic import IMPOSED_BY, JobTraffic
+from analytics.derived.slow_storage import SLOW_BY, filesystems_of_targets
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
@@ -360,7 +361,9 @@ class Engine:
         jobs = self.activity.update(view, {parse_object(name).name for name in slowed})
         imposing = self.findings.active_about(*IMPOSED_BY, since_ns=view.end_ns - WATCHDOG_NS)
         faulty = {parse_object(name).device for name in imposing} - {""}
-        return Derived(jobs, working_job, classes, forecasts, self.traffic.update(view, jobs, faulty))
+        traffic = self.traffic.update(view, jobs, faulty)
+        slow = self.findings.active_about(SLOW_BY, since_ns=self._reported_since_ns(view.end_ns))
+        return Derived(jobs, working_job, classes, forecasts, traffic, filesystems_of_targets(slow))
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""

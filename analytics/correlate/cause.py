@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from telemetry.findings import Finding, FindingKind
-from telemetry.incidents import IncidentKind
+from telemetry.incidents import IncidentKind, Severity
 from telemetry.kinds import FindingGroup, HoldPolicy, Tier, finding_kinds, incident_kinds, kinds_in
 from telemetry.objects import ObjectKind, ObjectRef
 
@@ -31,6 +31,7 @@ class Cause:
     harmless: nothing works slower for it, as far as is known, so it is INFO until a job waits, whatever its kind is
              otherwise.
     wait_hold: of what pages once a job waits: how long that job must have waited.
+    ceiling: severity whatever it costs, where nothing is known to be broken.
     """
 
     kind: IncidentKind
@@ -52,6 +53,7 @@ class Cause:
     keep_s: float = 0.0
     harmless: bool = False
     wait_hold: HoldPolicy = HoldPolicy.NONE
+    ceiling: Severity = Severity.CRITICAL
 
     @cached_property  # so no slots: a step asks each cause some twenty times
     def key(self) -> Key:
@@ -96,6 +98,7 @@ def cause_of(
     keep_s: float = 0.0,
     harmless: bool = False,
     wait_hold: HoldPolicy | None = None,
+    ceiling: Severity = Severity.CRITICAL,
 ) -> Cause:
     """A cause with the tier and holds of its kind where none are given."""
     row = incident_kinds()[kind]
@@ -119,6 +122,7 @@ def cause_of(
         keep_s=keep_s,
         harmless=harmless,
         wait_hold=row.wait_hold if wait_hold is None else wait_hold,
+        ceiling=ceiling,
     )
 
 

@@ -332,7 +332,7 @@ def severity(
     waited_for: bool,
 ) -> Severity:
     """At least the floor of the kind, raised by the whole GPUs that are lost now or soon and by the GPU-seconds so far,
-    and at most its ceiling.
+    and at most its ceiling, and that of the cause.
 
     gpus: lost now, or about to be. known: severity so far, below which it never falls while the incident is open;
     planned work is always INFO.
@@ -348,4 +348,4 @@ def severity(
         grade = Severity.CRITICAL
     elif pages and gpus:
         grade = max(grade, Severity.WARNING, key=by_rank)
-    return min(max(grade, known, key=by_rank), row.severity_ceiling, key=by_rank)
+    return min(max(grade, known, key=by_rank), row.severity_ceiling, cause.ceiling, key=by_rank)

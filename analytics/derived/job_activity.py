@@ -77,7 +77,9 @@ class JobActivity:
             every_ns = job.every_ns(view.config.interval_ns)
             sent = writes.sent(name, job.checkpoints.still_ns)
             checkpoints = job.checkpoints.updated(job.newest_ns, job.busy, written, shared, every_ns, sent)
-            self._jobs[name] = replace(job, checkpoints=checkpoints)
+            others = job.others if sent is None else writes.others(name, sent)
+            others = others if checkpoints.still_ns else 0.0
+            self._jobs[name] = replace(job, checkpoints=checkpoints, others=others)
 
     def state(self) -> State:
         return State({name: job.as_json() for name, job in self._jobs.items()}, {})

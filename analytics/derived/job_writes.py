@@ -12,6 +12,7 @@ from analytics.models import baseline
 from analytics.models.jobs.checkpoints import ALIKE_TIMES, DONE_BYTES_PER_SECOND, WRITES_BYTES_PER_SECOND, Sent
 from analytics.view.tick_view import Column, TickView
 from telemetry.objects import ObjectKind
+from telemetry.selectors import server_traffic
 from telemetry.topology import Mount
 
 METRIC = "storage_written_bytes_total"
@@ -20,6 +21,9 @@ METRIC = "storage_written_bytes_total"
 _BACKGROUND_TIMES = 1.2
 _BYTES_PER_SECOND_MIN = 10e6  # logs and metrics of a host write less
 _HOSTS_SHARE = 0.9  # of a job's, whose values must be known; an assumption
+_MOVED = (METRIC, "storage_read_bytes_total")
+_IN_PROGRESS = "storage_operation_duration_seconds_sum"  # a second: how many, by Little's law
+_BUSY_TIMES = 1.5  # what its siblings move, or it usually does: more than chance makes of equal shares (assumption)
 
 
 def not_local(labels: Mapping[str, str]) -> bool:
@@ -63,9 +67,37 @@ class JobWrites:
             return None
         sent = np.bincount(of, view.series["value"][sids], len(hosts))[whole]
         nics = np.bincount(of, minlength=len(hosts))[whole]
-        usual = float(np.median(sent / nics))
-        alike = usual >= DONE_BYTES_PER_SECOND and float((sent / nics).max()) <= ALIKE_TIMES * usual
+        rates = sent / nics
+        usual = float(np.median(rates) if rates.size > 2 else rates.min())  # of two, none is twice their median
+        alike = usual >= DONE_BYTES_PER_SECOND and float(rates.max()) <= ALIKE_TIMES * usual
         return Sent(float(sent.sum()), bool((sent >= WRITES_BYTES_PER_SECOND * nics).any()), alike)
+
+    def others(self, job_id: str, sent: Sent) -> float:
+        """The part of what a target moves that is not of the job's hosts: of the one for which most operations wait.
+
+        0 unless all of its hosts write alike, so that none of them is why the job waits, and the target moves more than
+        its siblings or than usual: it is as fast as ever and asked for more.
+        """
+        nodes = set(self._nodes.get(job_id, ()))
+        if not sent.alike or len(nodes) < 2:
+            return 0.0
+        mounted = self._filesystems(nodes)
+        moved = self._view.joined([self._targets(metric, mounted) for metric in _MOVED])
+        waits = self._targets(_IN_PROGRESS, mounted)
+        waits = waits.only(np.isin(waits.objects, moved.objects))
+        if not len(waits):
+            return 0.0
+        targets, at = np.unique(moved.objects, return_inverse=True)
+        now, usual = np.bincount(at, moved.values), np.bincount(at, moved.level)
+        most = int(np.argmax(np.bincount(np.searchsorted(targets, waits.objects), waits.values, targets.size)))
+        if not now[most] >= _BUSY_TIMES * np.fmin(np.median(now), usual[most]):
+            return 0.0
+        return max(0.0, 1.0 - sent.total / float(now[most]))
+
+    def _targets(self, metric: str, mounted: set[str]) -> Column:
+        """Fresh values of the targets of these file systems, as their servers count them."""
+        column = self._view.column(metric, server_traffic)
+        return column.only(column.fresh & _of_filesystems(column, mounted, self._view.index.objects.names))
 
     def _burst(self, column: Column) -> float:
         scale = self._view.series["baseline"][column.sids, baseline.SCALE]

@@ -5,3 +5,6 @@ CLIENTS_MEASURED = "storage_clients_measured"
 
 SERVER_SECONDS = "storage_server_seconds"
 """Seconds an operation of the file system's slowest target, as its server states it; none where no server does."""
+
+OTHERS_SHARE = "storage_others_share"
+"""The part of what a job's most awaited target moves that is not of its hosts; none where it is not asked for more."""

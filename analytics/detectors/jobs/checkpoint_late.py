@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from analytics.derived.job_writes import METRIC
 from analytics.detectors.jobs.lockstep import lockstep_jobs
-from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
+from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts, computed_evidence
 from analytics.models.jobs.job_work import JobWork
+from analytics.models.storage_clients import OTHERS_SHARE
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
 from telemetry import objects
@@ -57,7 +58,17 @@ class CheckpointLate(Detector):
         score = np.fmax(lasts / (late + margin_ns), np.where(lasts > 0.0, waits, 0.0))
         score = np.where(lockstep, score, 0.0)
         began = np.array([work.checkpoints.pause_ns or work.newest_ns for _, work in judged], np.int64)
-        return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began)]
+        return [of_jobs(view, judged, score, (lasts, usual), "checkpoint_seconds", began, (_others(judged),))]
+
+
+def _others(judged: Sequence[tuple[str, JobWork]]) -> EvidenceColumns:
+    """Whose load it is that a job waits for, where it is known to be that of others."""
+    shares = np.array([work.others or np.nan for _, work in judged], np.float64)
+
+    def key(row: int) -> str:
+        return series_key(OTHERS_SHARE, {"job_id": judged[row][0]})
+
+    return computed_evidence(shares, np.full(shares.size, np.nan), "ratio", key)
 
 
 def _known(work: JobWork) -> bool:
@@ -72,8 +83,9 @@ def of_jobs(
     shown_ns: tuple[NDArray[np.float64], NDArray[np.float64]],
     series: str,
     onsets_ns: NDArray[np.int64],
+    more: tuple[EvidenceColumns, ...] = (),
 ) -> Verdicts:
-    """One verdict a job. shown_ns: the evidence and its normal, in nanoseconds; series: its name."""
+    """One verdict a job. shown_ns: the evidence and its normal, in nanoseconds; series: its name. more: evidence."""
     names = [name for name, _ in judged]
     numbers = np.array([view.index.object_number(objects.job(name)) for name in names], np.int64)
     times_ns = np.array([work.newest_ns for _, work in judged], np.int64)
@@ -82,4 +94,4 @@ def of_jobs(
         return series_key(series, {"job_id": names[row]})
 
     evidence = computed_evidence(shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
-    return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence,), 0.8, onsets_ns)
+    return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence, *more), 0.8, onsets_ns)

@@ -1,18 +1,26 @@
 """Job idle: the GPUs of a job have no kernels, and it is no ordinary checkpoint and no pause that it always makes. They
 wait for the host: for data to read, for a checkpoint that takes longer than usual, or for a process.
 
+While a storage target is slow, no pause is ordinary that began as one: files are striped, so what is three times slower
+than its siblings makes a checkpoint three times as long, and twice as long is late. That is known with the first sample
+in which the job stands still.
+
 GPUs that wait for each other poll inside kernels, so this is the part of waiting that storage explains and the fabric
 does not. It opens no incident, as a program may stop for reasons of its own: it shows what a known fault costs. Only of
 jobs that were shown to work in lockstep.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from numpy.typing import NDArray
 
+from analytics.derived.slow_storage import filesystems_of_jobs
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
+from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.work_level import LOW_SHARE
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -21,6 +29,7 @@ from telemetry.findings import FindingKind
 from telemetry.series import series_key
 
 _CONFIDENCE = 0.2  # it only supports, as one low bin of a job does
+_SCORE_HELD_UP = 6.0  # more than any other, which are 5 at most: one sample is enough beside a finding about a target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +41,7 @@ class JobIdle(Detector):
     metrics: tuple[str, ...] = ("gpu_utilization_ratio", "storage_written_bytes_total")
     scope: Scope = Scope.CLUSTER
     persist: int = 3  # what a checkpoint writes shows up to two collections later
+    fire_immediately_score: float = _SCORE_HELD_UP
     clear_intervals: float = 0.0
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
@@ -49,7 +59,10 @@ class JobIdle(Detector):
         ordinary = np.array(
             [each.is_ordinary(ns) or each.rests() for each, ns in zip(pauses, every_ns, strict=True)], bool
         )
+        held_up = _held_up(view, judged)
+        ordinary &= ~held_up
         score = np.where(ordinary | (usual <= 0.0), 0.0, (1.0 - busy / np.fmax(usual, 1e-9)) / (1.0 - LOW_SHARE))
+        score = np.where(held_up & (score >= 1.0), _SCORE_HELD_UP, score)
         idle = (score >= 1.0) & lockstep_jobs(view)[jobs]
 
         def series(row: int) -> str:
@@ -57,3 +70,9 @@ class JobIdle(Detector):
 
         evidence = (computed_evidence(busy, usual, "ratio", series), coherence_evidence(view, jobs))
         return [Verdicts(numbers, newest_ns, idle, score, evidence, _CONFIDENCE, began_ns)]
+
+
+def _held_up(view: TickView, judged: Sequence[tuple[str, JobWork]]) -> NDArray[np.bool_]:
+    """Which jobs stand still while a target of a file system that they use is slow."""
+    slow, used = view.derived.slow_storage, view.per_topology(filesystems_of_jobs)
+    return np.array([work.checkpoints.still_ns > 0 and not slow.isdisjoint(used[name]) for name, work in judged], bool)

@@ -23,7 +23,8 @@ class JobWork:
     sums: of the open bin: work, share of time with kernels, samples.
     newest_ns: newest sample; busy: share of time with kernels in it. closed_ns: last sample of the newest whole bin.
     fresh: whether this tick brought values of enough GPUs. cadence_ns: between two values of what shows its pauses and
-    what it writes, of the one that comes more rarely; 0 where it is not known.
+    what it writes, of the one that comes more rarely; 0 where it is not known. others: while it stands still, the part
+    of what its most awaited storage target moves that is of other clients, see ``JobWrites.others``; 0 where not known.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class JobWork:
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     fresh: bool = False
     cadence_ns: int = 0
+    others: float = 0.0
 
     def updated(self, at_ns: int, work: float, busy: float, interval_ns: int, follow: int) -> "JobWork":
         """With the means over the job's GPUs at ``at_ns``; unchanged unless that is a new round of collections."""

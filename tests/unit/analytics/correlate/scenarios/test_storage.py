@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
@@ -99,6 +100,54 @@ def test_a_checkpoint_that_has_not_come_pages_nobody(cluster: Fabric, run: Run) 
     run.tick(cluster.find(K.CHECKPOINT_OVERDUE, "job:1"))
     run.tick(ticks=30)
     assert (run.only.kind, run.only.severity) == (I.LATE_CHECKPOINT, Severity.INFO)
+
+
+@pytest.mark.parametrize(("written_s", "ticks"), [(0, 3), (40, 1)])
+def test_a_late_checkpoint_waits_for_a_slow_target_until_each_was_read_twice(
+    cluster: Fabric, run: Run, written_s: int, ticks: int
+) -> None:
+    """A job that has been writing for that long by then waits for nothing else."""
+    run.tick(ticks=10)
+    now_s = 55
+    run.tick(cluster.find(K.CHECKPOINT_LATE, "job:1", now_s - 2 - written_s))
+    run.tick(ticks=ticks - 1)
+    assert run.pages == ["late_checkpoint 1"]
+    assert run.only.severity is Severity.CRITICAL
+
+
+def of_others(fabric: Fabric, share: float, score: float = 1.2) -> Finding:
+    """A checkpoint that is late, and the part that others have in what the target moves that it waits for."""
+    shown = Evidence('storage_others_share{job_id="1"}', share, None, "ratio")
+    late = fabric.find(K.CHECKPOINT_LATE, "job:1", score=score)
+    return replace(late, evidence=(*late.evidence, shown))
+
+
+def test_a_checkpoint_that_other_clients_make_late_pages_nobody_and_says_so(cluster: Fabric, run: Run) -> None:
+    run.tick(of_others(cluster, 0.98))
+    run.tick(ticks=8)
+    assert run.only.severity is Severity.INFO
+    assert run.only.title.startswith("[INFO] checkpoint of job 1 late, other clients use its storage")
+    assert any("98% of what its target moves is of others" in each for each in run.only.because)
+    assert not run.pages
+
+
+def test_a_checkpoint_that_others_hold_up_for_far_longer_is_a_warning(cluster: Fabric, run: Run) -> None:
+    run.tick(of_others(cluster, 0.98), ticks=8)
+    run.tick(of_others(cluster, 0.98, score=2.5), ticks=8)
+    run.tick(cluster.find(K.JOB_STALLED, "job:1", 20), ticks=8)
+    assert run.only.severity is Severity.WARNING
+    assert run.pages == ["late_checkpoint 1"]
+
+
+def test_a_member_that_is_late_is_no_load_of_others(cluster: Fabric, run: Run) -> None:
+    member = replace(cluster.find(K.CHECKPOINT_LATE, "job:1"), id="member", detector="checkpoint_member")
+    run.tick(of_others(cluster, 0.98), member, ticks=4)
+    assert run.only.severity is Severity.CRITICAL
+
+
+def test_a_checkpoint_that_others_are_a_small_part_of_is_late_as_ever(cluster: Fabric, run: Run) -> None:
+    run.tick(of_others(cluster, 0.3), ticks=4)
+    assert run.only.severity is Severity.CRITICAL
 
 
 def many_servers() -> Fabric:
