@@ -38,7 +38,7 @@ class OwnMetric:
 
 
 def own_metrics() -> list[OwnMetric]:
-    """Those of every module called ``metrics`` or ``…_metrics``, by name."""
+    """Those of every module called ``metrics``, by name."""
     return sorted((one for module in _modules() for one in _metrics_of(module)), key=lambda one: one.name)
 
 
@@ -58,7 +58,7 @@ def _modules() -> Iterator[str]:
     for root in PACKAGES:
         package = importlib.import_module(root)
         for found in pkgutil.walk_packages(package.__path__, f"{root}."):
-            if found.name.endswith((".metrics", "_metrics")):
+            if found.name.endswith(".metrics"):
                 yield found.name
 
 

@@ -73,3 +73,9 @@ PUBLISH_SECONDS = Histogram(
     buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
 )
 PUBLISH_RETRIES = Counter(_PREFIX + "publish_retries_total", "Calls to the bus that failed and were repeated.")
+DIALLED_STREAMS = Gauge(
+    _PREFIX + "dialled_streams", "Calls of devices that dial a receiver and have sent something.", ["job"]
+)
+DIALLED_CALLS_REFUSED = Counter(
+    _PREFIX + "dialled_calls_refused_total", "Calls of devices that we refused or ended, by status.", ["job", "status"]
+)

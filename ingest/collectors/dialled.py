@@ -8,7 +8,7 @@ from typing import NoReturn, Protocol
 import structlog
 
 from common.units import NS_PER_S, to_ns
-from ingest.collectors import dialled_metrics as metrics
+from ingest import metrics
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.dialled_config import DialledConfig
 from ingest.collectors.gnmi.device import DeviceUpdates, MessageDecoder
@@ -135,13 +135,13 @@ class DialledReceiver:
         if device.streams >= limits.streams_max:
             raise CallEnded(DownReason.TOO_LARGE, "too many calls of one device (limits.streams_max)")
         device.streams += 1
-        metrics.STREAMS.labels(self._config.job_name).inc()
+        metrics.DIALLED_STREAMS.labels(self._config.job_name).inc()
         return device
 
     def _leave(self, device: _Device | None) -> None:
         if device is not None:
             device.streams -= 1
-            metrics.STREAMS.labels(self._config.job_name).dec()
+            metrics.DIALLED_STREAMS.labels(self._config.job_name).dec()
 
     async def _watch(self) -> NoReturn:
         """Says of each device that sends nothing that it is down, and forgets it after an hour."""
@@ -161,7 +161,7 @@ class DialledReceiver:
                     self._emit(device.updates.down_batch(reason))
 
     def _refused(self, status: Status, message: str) -> Refused:
-        metrics.CALLS_REFUSED.labels(self._config.job_name, status.name.lower()).inc()
+        metrics.DIALLED_CALLS_REFUSED.labels(self._config.job_name, status.name.lower()).inc()
         return Refused(status, message)
 
 
