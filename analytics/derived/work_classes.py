@@ -32,6 +32,10 @@ _USUAL_WEIGHT = 1.0 / 360.0  # an hour at ten seconds: what lasts is how the wor
 _LEVEL_MIN = 0.02  # of the time: less is no activity
 _USUAL_ROUNDS = 12  # before that its level is no usual one: it may have been slow from the start
 _NAMES_MAX = 4096
+# Of its usual power: with less a job pauses as a whole. Hosts are read at different moments of that, so it is in the
+# mean of some and not of others, which is no contradiction. A fifth, as a checkpoint of 12 s in every two minutes makes
+# hosts differ by a tenth of their level else, and by half of that so (assumption).
+_PAUSES_BELOW = 0.8
 
 
 class Names:
@@ -87,7 +91,22 @@ def learn(view: TickView, memory: Memory, busy: Column, job: NDArray[np.int64]) 
     energy = view.column(ENERGY)
     watts = energy.only(energy.fresh).about(busy.objects)
     known = np.flatnonzero((job >= 0) & ~np.isnan(watts))
+    pauses = _pauses(memory, rows[known], job[known], watts[known])
+    state = memory["across"][rows[known[pauses]]]
+    coherence.follow(state, watts[known[pauses]])
+    memory["across"][rows[known[pauses]]] = state
+    known = known[~pauses]
     _learn(memory["across"], rows[known], job[known], watts[known])
+
+
+def _pauses(
+    memory: Memory, rows: NDArray[np.int64], job: NDArray[np.int64], watts: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """bool[k]: GPUs of a job that pauses as a whole in this round. Not one of which each host has one GPU: what its
+    hosts do together is all that it shows."""
+    with np.errstate(divide="ignore"):
+        share = watts / memory["across"][rows, LEVEL]
+    return (memory["host"][rows, SIZE] >= 2) & (group_medians(job, share) < _PAUSES_BELOW)
 
 
 def classified(view: TickView, memory: Memory, busy: Column, names: Names) -> WorkClasses:
