@@ -52,13 +52,14 @@ def collections(work: Work, rounds: int, gpus: int = GPUS) -> list[SampleBatch]:
 
 
 def pausing(rounds: int) -> list[SampleBatch]:
-    """Steady steps and a checkpoint of 12 s every two minutes, of hosts that are read 4 s apart."""
+    """Steady steps and a checkpoint of 8 s every minute, of hosts that are read 4 s apart."""
     rng, found = np.random.default_rng(5), []
     for number in range(rounds):
         for place, host in enumerate(HOSTS):
             at_s = INTERVAL_S * number + 4.0 * place
-            paused = 12.0 * (at_s // 121.0) + min(at_s % 121.0, 12.0)
-            joules, active = 650.0 * at_s - 520.0 * paused, 0.0 if at_s % 121.0 < 12.0 else 0.5 + 0.3 * rng.random()
+            since_s = (at_s + 30.0) % 61.0
+            paused_s = 8.0 * ((at_s + 30.0) // 61.0) + min(since_s, 8.0)
+            joules, active = 650.0 * at_s - 520.0 * paused_s, 0.0 if since_s < 8.0 else 0.5 + 0.3 * rng.random()
             values = [v for _ in range(GPUS) for v in (1.0, active * rng.normal(1.0, 0.01), joules)]
             keys = [series_key(metric, {"device": host, "gpu": f"GPU-{g}"}) for g in range(GPUS) for metric in METRICS]
             found.append(batch(table(host, keys, "dcgm"), number, values, at_s=at_s))
