@@ -62,7 +62,8 @@ class GpuClockHeld(Detector):
         free = group_medians(hosts, np.where(share > 0.0, share, np.nan)) >= STRAGGLER_CLOCK_SHARE
         lasted_s = (clock.times_ns - since_ns) * 1e-9
         proved = (run >= _READINGS) & (lasted_s >= _ROUNDS * view.target_refresh_s[clock.targets])
-        proved |= (run >= _READINGS - 1) & (view.target_refresh_s[clock.targets] >= _RARELY_S)
+        apart_s = np.fmax(view.target_refresh_s[clock.targets], view.cadence_s[clock.sids])
+        proved |= (run >= _READINGS - 1) & (apart_s >= _RARELY_S)
         below = (1.0 - share) / (1.0 - STRAGGLER_CLOCK_SHARE)
         score = np.where(free & (others >= _OTHERS_MIN) & (run > 0.0), below, 0.0)
         score = np.where(proved, score, np.minimum(score, _NEARLY))

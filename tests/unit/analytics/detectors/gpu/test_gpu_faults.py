@@ -142,9 +142,9 @@ def hung_job(
         batches += [batch(nic, seq, [sent(seq)]) for nic in nics]
         odd: Does = {("node2", 1): HANGS} if seq >= 30 else {}
         if by_itself and seq < 30:
-            active = draw.uniform(0.2, 0.8, (len(HOSTS), GPUS)).tolist()
+            active = draw.uniform(0.3, 0.9, (len(HOSTS), GPUS)).tolist()
             odd = {
-                (host, g): (620.0, 1.0, active[n][g], 0.8, BOOST) for n, host in enumerate(HOSTS) for g in range(GPUS)
+                (host, g): (620.0, 1.0, 0.5, active[n][g], BOOST) for n, host in enumerate(HOSTS) for g in range(GPUS)
             }
         batches += pages(seq, SPINS if seq >= 30 or seq in spun else WORKS, odd)
     outputs = run(engine, [*batches, *clockwork(0, range(30 + rounds, 32 + rounds))])
