@@ -149,9 +149,12 @@ def sends_nothing(finding: Finding) -> bool:
     return finding.kind in JOB_WAITS and any(one.series.startswith(f"{SILENT_SECONDS}{{") for one in finding.evidence)
 
 
-def hangs(finding: Finding) -> bool:
-    """Whether all GPUs of that job poll meanwhile: none of them is busy with anything else."""
-    return sends_nothing(finding) and any(one.series.startswith(f"{HANG_SECONDS}{{") for one in finding.evidence)
+def hangs_s(finding: Finding) -> float:
+    """For how many seconds all GPUs of that job have polled meanwhile, and none was busy with anything else; 0 where
+    they do not."""
+    if not sends_nothing(finding):
+        return 0.0
+    return max((one.value for one in finding.evidence if one.series.startswith(f"{HANG_SECONDS}{{")), default=0.0)
 
 
 def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:

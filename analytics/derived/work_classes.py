@@ -26,12 +26,18 @@ COLUMNS = (
     MemoryColumn("usual"),
     MemoryColumn("host", coherence.WIDTH),
     MemoryColumn("across", coherence.WIDTH),
+    MemoryColumn("held"),
+    MemoryColumn("steady"),
 )
 _LEAD_WEIGHT = 0.3  # of the newest sample: the mean of the last three or so
 _USUAL_WEIGHT = 1.0 / 360.0  # an hour at ten seconds: what lasts is how the work is divided, or becomes it
 _LEVEL_MIN = 0.02  # of the time: less is no activity
 _USUAL_ROUNDS = 12  # before that its level is no usual one: it may have been slow from the start
 _NAMES_MAX = 4096
+# Of its usual power: with less a job pauses as a whole (assumption). Hosts are read at different moments of that, so it
+# is in the mean of some and not of others, also in the round before it and the one after: no contradiction.
+_PAUSES_BELOW = 0.8
+_STEADY_ROUNDS = 3.0  # this one, the one that is learned, and the one before that
 
 
 class Names:
@@ -73,7 +79,7 @@ def learn(view: TickView, memory: Memory, busy: Column, job: NDArray[np.int64]) 
     rows = memory.rows(busy.sids)
     tags = job_tags(view, job)
     moved = (job >= 0) & (memory["tag"][rows] != tags)  # what another job has shown says nothing about this one
-    for name in ("host", "across", "lead", "usual"):
+    for name in ("host", "across", "lead", "usual", "held", "steady"):
         memory[name][rows[moved]] = 0.0
     memory["tag"][rows[moved]] = tags[moved]
     activity = _activity(view, busy)
@@ -86,8 +92,27 @@ def learn(view: TickView, memory: Memory, busy: Column, job: NDArray[np.int64]) 
         return
     energy = view.column(ENERGY)
     watts = energy.only(energy.fresh).about(busy.objects)
+    memory["steady"][rows[np.isnan(watts)]] = 0.0
     known = np.flatnonzero((job >= 0) & ~np.isnan(watts))
-    _learn(memory["across"], rows[known], job[known], watts[known])
+    _learn_across(memory, rows[known], job[known], watts[known])
+
+
+def _learn_across(memory: Memory, rows: NDArray[np.int64], job: NDArray[np.int64], watts: NDArray[np.float64]) -> None:
+    """One round of the hosts of each job, one late: until it is known whether the job pauses in the next one.
+
+    Of a job of which each host has one GPU, what its hosts do together is all that it shows: it never counts as paused.
+    """
+    held, state = memory["held"][rows], memory["across"][rows]
+    with np.errstate(divide="ignore"):
+        share = np.where(state[:, LEVEL] > 0.0, watts / state[:, LEVEL], 1.0)
+    pauses = (memory["host"][rows, SIZE] >= 2) & (group_medians(job, share) < _PAUSES_BELOW)
+    steady = np.where(pauses, 0.0, memory["steady"][rows] + 1.0)
+    memory["held"][rows], memory["steady"][rows] = watts, steady
+    shown, other = steady >= _STEADY_ROUNDS, (steady < _STEADY_ROUNDS) & (held > 0.0)
+    passed = state[other]
+    coherence.follow(passed, held[other])
+    memory["across"][rows[other]] = passed
+    _learn(memory["across"], rows[shown], job[shown], held[shown])
 
 
 def classified(view: TickView, memory: Memory, busy: Column, names: Names) -> WorkClasses:

@@ -26,7 +26,7 @@ _COLUMNS = (MemoryColumn("seen_s"), MemoryColumn("samples"), MemoryColumn("peak"
 
 class WorkingGpus:
     """Memory of each utilisation series: when it was last seen, for how many samples its GPU has worked, how much at
-    most, and how coherent it is with the others of its job, 152 bytes in all. And what jobs of each name have shown.
+    most, and how coherent it is with the others of its job, 168 bytes in all. And what jobs of each name have shown.
     """
 
     def __init__(self) -> None:
@@ -86,3 +86,9 @@ def from_format_1(state: State) -> State:
 def from_format_2(state: State) -> State:
     """Format 2 knew no peaks of utilisation: they begin with the next value."""
     return State(state.head, {**state.arrays, "peak": np.zeros(state.arrays["sid"].size)})
+
+
+def from_format_3(state: State) -> State:
+    """Format 3 held no round back: the next one is the first."""
+    size = state.arrays["sid"].size
+    return State(state.head, {**state.arrays, "held": np.zeros(size), "steady": np.zeros(size)})

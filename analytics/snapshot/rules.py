@@ -40,7 +40,10 @@ RULES = {
         settings=PER_COLLECTION,
         metrics=("gpu_tensor_active_ratio", "gpu_sm_active_ratio", "gpu_utilization_ratio"),
     ),
-    "working": Rule(format=3, migrations={1: working_gpus.from_format_1, 2: working_gpus.from_format_2}),
+    "working": Rule(
+        format=4,
+        migrations={1: working_gpus.from_format_1, 2: working_gpus.from_format_2, 3: working_gpus.from_format_3},
+    ),
     "job_memory": Rule(metrics=(job_memory.METRIC,)),
     "traffic": Rule(
         format=2, migrations={1: job_traffic.from_format_1}, metrics=(job_traffic.SENT, job_traffic.RECEIVED)

@@ -8,7 +8,7 @@ import rustworkx as rx
 
 from analytics.correlate.cause import CONGESTED, JOB_WAITS, SUPPORTS_ONLY, Cause, cause_of
 from analytics.correlate.cost import lost_share
-from analytics.correlate.symptoms import hangs, sends_nothing
+from analytics.correlate.symptoms import hangs_s, sends_nothing
 from analytics.correlate.texts.phrases import short
 from analytics.correlate.view import CorrelationView
 from analytics.models.jobs.work_level import LOW_SHARE
@@ -18,6 +18,8 @@ from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
 FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
+# A GPU that hangs is named by then, and a host or a link that is gone before; see the detector ``gpu_hung``.
+_HANGS_BY_ITSELF_S = 29.0
 _HANGS = "all of its GPUs poll, none computes and its hosts send nothing; no part is known to be broken"
 
 
@@ -32,11 +34,12 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
         waiting = waiting_for(view, group, (finding for finding in waits if finding.id not in claimed))
         claimed |= {finding.id for finding in waiting}
         yield from _cause(view, IncidentKind.CONGESTION, group, past_hold, waiting)
-    hanging = {finding.object for finding in others if hangs(finding)}
+    hanging = {finding.object for finding in others if hangs_s(finding) > 0.0}
     for job in sorted(hanging):
         of_job = [finding for finding in others if finding.object == job and finding.kind in JOB_WAITS]
         claimed |= {finding.id for finding in of_job}
-        yield from _cause(view, IncidentKind.JOB_HANG, of_job, past_hold, reason=_HANGS)
+        shown = {finding.id for finding in of_job if hangs_s(finding) >= _HANGS_BY_ITSELF_S}
+        yield from _cause(view, IncidentKind.JOB_HANG, of_job, past_hold | shown, reason=_HANGS)
     others = [finding for finding in others if finding.id not in claimed]
     owners: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in others:

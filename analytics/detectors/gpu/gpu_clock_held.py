@@ -24,7 +24,8 @@ from telemetry.limits import STRAGGLER_CLOCK_SHARE
 
 _RESTS = 0.4  # of the highest clock: an idle H100 has 345 of 1,980 MHz, and what is stuck so low looks like that
 _SAME = 0.02  # between two readings: clocks that power or heat holds move by more
-_READINGS, _ROUNDS = 3, 2.0  # at work in a row, over so many collections that say something new
+_READINGS, _ROUNDS = 3, 2.0  # at work in a row, over so many collections that say something new …
+_RARELY_S = 29.0  # … or two of them where these are half a minute apart, less what they jitter by
 _LIMITED_MAX = 0.01  # of the time, by any reason; see ``jobs/power_cap.py``
 _OTHERS_MIN = 3  # of its host, read at work
 _SHOWN_S = 180.0  # after the start of a job; steps show lockstep within a minute, work that is always the same later
@@ -61,6 +62,8 @@ class GpuClockHeld(Detector):
         free = group_medians(hosts, np.where(share > 0.0, share, np.nan)) >= STRAGGLER_CLOCK_SHARE
         lasted_s = (clock.times_ns - since_ns) * 1e-9
         proved = (run >= _READINGS) & (lasted_s >= _ROUNDS * view.target_refresh_s[clock.targets])
+        apart_s = np.fmax(view.target_refresh_s[clock.targets], view.cadence_s[clock.sids])
+        proved |= (run >= _READINGS - 1) & (apart_s >= _RARELY_S)
         below = (1.0 - share) / (1.0 - STRAGGLER_CLOCK_SHARE)
         score = np.where(free & (others >= _OTHERS_MIN) & (run > 0.0), below, 0.0)
         score = np.where(proved, score, np.minimum(score, _NEARLY))

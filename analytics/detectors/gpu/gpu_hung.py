@@ -10,7 +10,7 @@ judged, by its own past. Where no job is known, GPUs of one host that hang toget
 kernel that hangs does not hang its neighbours.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from analytics.detectors.jobs.lockstep import coherence_evidence
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.models.group_medians import group_medians
+from analytics.models.jobs.sending import Sending
 from analytics.snapshot.block import Migration
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
@@ -40,6 +41,9 @@ _SCORE_MAX = 100.0
 # watchdog needs ten. How active SMs were is an average over the collection interval (DCGM, profiling metrics), so the
 # first value that shows it says so of the time since the one before: one where GPUs are read every half a minute.
 _LASTS_S = 29.0
+# One collection, where the hosts of its job send nothing meanwhile for longer than the job has ever been silent by
+# itself: the job has shown then what a step of it is.
+_SILENT_LASTS_S = 9.0
 _NEARLY = 0.99
 
 
@@ -82,7 +86,8 @@ class GpuHung(Detector):
         evidence = EvidenceColumns(shown.sids, shown.values, usual[rows])
         since_s = _since(memory, shown, score[rows] >= 1.0)
         lasts_s = shown.times_ns / 1e9 - since_s + np.nan_to_num(view.cadence_s[shown.sids])
-        score = np.where(lasts_s >= _LASTS_S, score[rows], np.minimum(score[rows], _NEARLY))
+        lasts = (lasts_s >= _LASTS_S) | (np.minimum(lasts_s, _silent_s(view)[job[rows]]) >= _SILENT_LASTS_S)
+        score = np.where(lasts, score[rows], np.minimum(score[rows], _NEARLY))
         coherent = coherence_evidence(view, view.derived.classes.lockstep_job[shown.objects])
         onsets_ns = np.round(since_s * 1e9).astype(np.int64)
         return [Verdicts(shown.objects, shown.times_ns, score >= 1.0, score, (evidence, coherent), 0.8, onsets_ns)]
@@ -94,6 +99,17 @@ def _since(memory: Memory, shown: Column, hangs: NDArray[np.bool_]) -> NDArray[n
     since_s = np.where(hangs & (memory["hangs_s"][rows] > 0.0), memory["hangs_s"][rows], newest_s)
     memory["hangs_s"][rows] = np.where(hangs, since_s, 0.0)
     return since_s
+
+
+def _silent_s(view: TickView) -> NDArray[np.float64]:
+    """float64[jobs + 1]: for how many seconds each job has sent nothing, NaN where that is usual or not known, and of
+    no job."""
+    return np.array([*(sending.silent_s for sending in _traffic(view)), np.nan])
+
+
+def _traffic(view: TickView) -> Iterator[Sending]:
+    """What each job sends; nothing is known of some."""
+    return (view.derived.traffic.get(job.job_id, Sending()) for job in view.topology_index.jobs)
 
 
 def _from_format_1(state: State) -> State:
@@ -109,16 +125,24 @@ def _unlike(
     sm: NDArray[np.float64],
     clock: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """How unlike the others of a job in lockstep each GPU is, 1.0 from where it hangs; 0 where the others compute.
+    """How unlike the others of a job that waits each GPU is, 1.0 from where it hangs; 0 where the others compute.
 
     own: the same by its own usual power. active: of what counts as computing. clock: NaN where it is not known.
     """
-    groups = view.derived.classes.lockstep_job[power.objects]
+    groups = _waiting_groups(view, power.objects)
     by_power = np.minimum(own, _PEERS_SHARE * group_medians(groups, power.values) / power.values)
     by_power = np.where(clock < _CLOCK_SHARE * group_medians(groups, clock), 0.0, by_power)
     by_sm = _SM_SHARE * group_medians(groups, sm) / np.maximum(sm, _SM_LEAST)
     wait = (groups >= 0) & (group_medians(groups, active) < 1.0)
     return np.where(wait, np.fmax(by_power, by_sm), 0.0)
+
+
+def _waiting_groups(view: TickView, objects: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64[k]: job of each GPU whose peers would wait for it, -1 of others: in lockstep, or once all of them poll and
+    send nothing for longer than ever, as those of a rollout do when one of them never gets done."""
+    lockstep, job = view.derived.classes.lockstep_job[objects], view.topology_index.job[objects]
+    hangs = np.array([*(not np.isnan(sending.hangs_s) for sending in _traffic(view)), False])
+    return np.where((lockstep < 0) & hangs[job], job, lockstep)
 
 
 def _is_alone(job: NDArray[np.int64]) -> NDArray[np.bool_]:

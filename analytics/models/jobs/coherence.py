@@ -67,9 +67,14 @@ def learn(state: Floats, groups: NDArray[np.int64], values: Floats) -> None:
     state[:, BETWEEN] += weight * ((count * mean * mean)[at] - state[:, BETWEEN])
     state[:, WITHIN] += weight * (within[at] - state[:, WITHIN])
     state[:, SIZE] = sizes[at]
-    state[:, LEVEL] += np.maximum(_ALPHA, 1.0 / (rounds + 1.0)) * (values - level)
+    follow(state, values)
     state[:, ROUNDS] = np.minimum(rounds + 1.0, 1e6)
     state[:, CLASS] = _classes(state)
+
+
+def follow(state: Floats, values: Floats) -> None:
+    """The levels alone, in place: of a round that does not show how coherent the members are."""
+    state[:, LEVEL] += np.maximum(_ALPHA, 1.0 / (state[:, ROUNDS] + 1.0)) * (values - state[:, LEVEL])
 
 
 def coherence(state: Floats) -> Floats:

@@ -51,6 +51,21 @@ def collections(work: Work, rounds: int, gpus: int = GPUS) -> list[SampleBatch]:
     return [*found, *clockwork(0, range(rounds, rounds + 2))]
 
 
+def pausing(rounds: int) -> list[SampleBatch]:
+    """Steady steps and a checkpoint of 8 s every minute, of hosts that are read 4 s apart."""
+    rng, found = np.random.default_rng(5), []
+    for number in range(rounds):
+        for place, host in enumerate(HOSTS):
+            at_s = INTERVAL_S * number + 4.0 * place
+            since_s = (at_s + 30.0) % 61.0
+            paused_s = 8.0 * ((at_s + 30.0) // 61.0) + min(since_s, 8.0)
+            joules, active = 650.0 * at_s - 520.0 * paused_s, 0.0 if since_s < 8.0 else 0.5 + 0.3 * rng.random()
+            values = [v for _ in range(GPUS) for v in (1.0, active * rng.normal(1.0, 0.01), joules)]
+            keys = [series_key(metric, {"device": host, "gpu": f"GPU-{g}"}) for g in range(GPUS) for metric in METRICS]
+            found.append(batch(table(host, keys, "dcgm"), number, values, at_s=at_s))
+    return [*found, *clockwork(0, range(rounds, rounds + 2))]
+
+
 def entities(job: Job, gpus: int = GPUS) -> list[Entity]:
     return [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(gpus)), job]
 
@@ -72,6 +87,12 @@ def test_a_job_is_in_lockstep_if_its_gpus_are_and_its_hosts_do_not_contradict(wo
     last = classes(work)[-1]
     assert last.classes.tolist() == [expected]
     assert np.count_nonzero(last.lockstep_job >= 0) == (len(HOSTS) * GPUS if expected is WorkClass.LOCKSTEP else 0)
+
+
+def test_hosts_that_are_read_at_different_moments_of_checkpoints_do_not_contradict() -> None:
+    known = WorkingGpus()
+    found = at_each_tick(lambda view: known.update(view)[1], pausing(70), entities(JOB))
+    assert {int(one.classes[0]) for one in found[20:]} == {WorkClass.LOCKSTEP}
 
 
 def test_it_is_known_within_a_minute_and_stays() -> None:

@@ -14,11 +14,11 @@ from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 HOLD_TICKS = 14  # more than a minute
 
 
-def silent(finding: Finding, *, polls: bool = True) -> Finding:
+def silent(finding: Finding, *, polls: bool = True, seconds: float = 20.0) -> Finding:
     """Of a job whose hosts send nothing; polls: its GPUs are busy with that alone."""
     shown = [Evidence('sent_share{job_id="1"}', 0.0004, None, "ratio")]
-    shown.append(Evidence('silent_seconds{job_id="1"}', 20.0, None, "seconds"))
-    shown += [Evidence('hang_seconds{job_id="1"}', 20.0, None, "seconds")] if polls else []
+    shown.append(Evidence('silent_seconds{job_id="1"}', seconds, None, "seconds"))
+    shown += [Evidence('hang_seconds{job_id="1"}', seconds, None, "seconds")] if polls else []
     return replace(finding, evidence=(*finding.evidence, *shown))
 
 
@@ -35,6 +35,21 @@ def test_a_hang_alone_is_named_once_nothing_else_has_explained_it_for_a_minute(c
     assert run.only.because[0].startswith("all of its GPUs poll")
     assert "py-spy dump" in run.only.runbook
     assert len(run.only.findings) == 2
+
+
+def test_half_a_minute_of_a_hang_has_left_no_gpu_to_be_named_and_is_enough(cluster: Fabric, run: Run) -> None:
+    slowed = cluster.find(K.JOB_SLOWED, "job:1")
+    run.tick(silent(slowed, seconds=30.0, polls=False), ticks=3)
+    assert run.incidents == {}
+    run.tick(silent(slowed, seconds=30.0), ticks=2)
+    assert (run.only.kind, run.only.root.name, run.only.severity) == (I.JOB_HANG, "1", Severity.CRITICAL)
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_what_is_broken_comes_first_after_half_a_minute_too(cluster: Fabric, run: Run, which: int) -> None:
+    kind, finding = broken(cluster)[which]
+    run.tick(finding, silent(cluster.find(K.JOB_SLOWED, "job:1"), seconds=30.0), ticks=HOLD_TICKS)
+    assert run.only.kind is kind
 
 
 def test_it_ends_with_its_job_going_on(cluster: Fabric, run: Run) -> None:

@@ -24,21 +24,21 @@ def stuck(_: int) -> Sequence[float]:
     return STUCK, FULL, FULL, FULL
 
 
-def found(clocks: Clocks, limited: float = 0.0, started_s: float | None = None) -> list[Finding]:
+def found(clocks: Clocks, limited: float = 0.0, started_s: float | None = None, every: int = 1) -> list[Finding]:
     """limited: whether the driver has a reason for lower clocks meanwhile, be it that the GPU is idle. started_s: when
-    a job of them began, after the first collection; None without a job."""
+    a job of them began, after the first collection; None without a job. every: so many intervals they are read."""
     engine = Engine(CONFIG)
     if started_s is not None:
         began = Job("1", ("node1",), started_ns=START_NS + round(started_s * SECOND))
         of: list[Entity] = [*(Gpu("node1", f"GPU-{g}", g) for g in range(GPUS)), began]
         engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in of)
-    batches = []
-    for seq in range(QUIET + LASTS + AFTER):
+    batches, rounds = [], QUIET + LASTS + AFTER
+    for seq in range(rounds):
         broken = QUIET <= seq < QUIET + LASTS
         hertz = clocks(seq - QUIET) if broken else [FULL] * GPUS
         values = [value for each in hertz for value in (each, limited if broken else 0.0)]
-        batches.append(batch(table("node1", KEYS, "dcgm"), seq, values))
-    outputs = run(engine, [*batches, *clockwork(0, range(len(batches), len(batches) + 2))])
+        batches.append(batch(table("node1", KEYS, "dcgm"), every * seq, values))
+    outputs = run(engine, [*batches, *clockwork(0, range(every * rounds, every * rounds + 2))])
     return [one for one in outputs if isinstance(one, Finding) and one.detector == "gpu_clock_held"]
 
 
@@ -49,6 +49,13 @@ def test_a_clock_that_is_stuck_at_work_is_found_with_its_third_reading() -> None
     assert (versions[0].onset_ns - START_NS) / SECOND == QUIET * INTERVAL_S
     assert (versions[0].evidence[0].value, versions[0].evidence[0].normal) == (STUCK, FULL)
     assert versions[-1].state is FindingState.CLEARED
+
+
+def test_two_readings_are_enough_where_they_are_half_a_minute_apart() -> None:
+    versions = found(stuck, every=3)
+    assert {str(each.object) for each in versions} == {"gpu:node1/GPU-0"}
+    assert (versions[0].observed_ns - START_NS) / SECOND == 3 * (QUIET + 1) * INTERVAL_S
+    assert found(lambda n: (FULL if n else STUCK, FULL, FULL, FULL), every=3) == []
 
 
 def test_a_job_that_has_not_shown_lockstep_for_minutes_is_judged() -> None:

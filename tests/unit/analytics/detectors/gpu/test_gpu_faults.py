@@ -1,6 +1,9 @@
 """Faults of GPUs that show in several series together: the hung one among those that spin and wait for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
 
 from analytics.engine import Engine
 from telemetry import objects
@@ -114,6 +117,68 @@ def test_one_value_is_a_hang_where_it_is_the_average_of_half_a_minute() -> None:
 
 def test_two_samples_are_no_hang() -> None:
     assert hung(SPINS, {("node2", 1): HANGS}, rounds=2) == []
+
+
+SENDS = 1e9 * INTERVAL_S  # bytes of each host in a collection
+
+
+def hung_job(
+    rounds: int, sent: Callable[[int], float], spun: Sequence[int] = (), *, by_itself: bool = False
+) -> list[Finding]:
+    """Findings after thirty rounds of work and then ``rounds`` in which one GPU hangs and the others wait for it.
+
+    sent: bytes that a host has sent by then. spun: rounds before in which all of them wait. by_itself: whether each GPU
+    has work of its own until then, which the others do not wait for.
+    """
+    engine, draw = Engine(CONFIG), np.random.default_rng(1)
+    entities: list[Entity] = [*(Gpu(host, f"GPU-{g}", g) for host in HOSTS for g in range(GPUS)), *JOBS]
+    engine.add_facts(TopologyFact(entity, START_NS - 1, "test") for entity in entities)
+    nics = [
+        table(host, [series_key("ib_port_transmit_bytes_total", {"device": host, "port": "mlx5_0"})], "node")
+        for host in HOSTS
+    ]
+    batches: list[SampleBatch] = []
+    for seq in range(30 + rounds):
+        batches += [batch(nic, seq, [sent(seq)]) for nic in nics]
+        odd: Does = {("node2", 1): HANGS} if seq >= 30 else {}
+        if by_itself and seq < 30:
+            active = draw.uniform(0.3, 0.9, (len(HOSTS), GPUS)).tolist()
+            odd = {
+                (host, g): (620.0, 1.0, 0.5, active[n][g], BOOST) for n, host in enumerate(HOSTS) for g in range(GPUS)
+            }
+        batches += pages(seq, SPINS if seq >= 30 or seq in spun else WORKS, odd)
+    outputs = run(engine, [*batches, *clockwork(0, range(30 + rounds, 32 + rounds))])
+    return [one for one in outputs if isinstance(one, Finding) and one.kind is FindingKind.GPU_HUNG]
+
+
+def stops(seq: int) -> float:
+    return SENDS * min(seq, 29)
+
+
+def test_the_first_value_is_a_hang_where_the_job_sends_nothing_for_longer_than_ever() -> None:
+    (first, *_) = hung_job(1, stops)
+    assert first.object == objects.gpu("node2", "GPU-1")
+    assert first.observed_ns == START_NS + 30 * INTERVAL_S * SECOND
+
+
+@pytest.mark.parametrize(
+    ("sent", "spun"),
+    [
+        pytest.param(lambda seq: SENDS * seq, (), id="its job goes on sending"),
+        pytest.param(lambda seq: stops(seq) - SENDS * min(max(seq - 20, 0), 2), (21, 22), id="it has waited as long"),
+    ],
+)
+def test_the_first_value_is_no_hang_otherwise(sent: Callable[[int], float], spun: Sequence[int]) -> None:
+    assert hung_job(1, sent, spun) == []
+    assert hung_job(3, sent, spun)
+
+
+def test_one_of_a_job_that_is_not_in_lockstep_hangs_once_all_others_wait_for_it() -> None:
+    """As in a rollout: each GPU has an amount of work of its own, and those that are done poll."""
+    assert hung_job(1, stops, by_itself=True) == []
+    found = hung_job(4, stops, by_itself=True)
+    assert {finding.object for finding in found} == {objects.gpu("node2", "GPU-1")}
+    assert hung_job(4, lambda seq: SENDS * seq, by_itself=True) == []
 
 
 def limited(*after: list[float]) -> set[str]:
