@@ -11,7 +11,8 @@ class Absence:
 
     here_ns: newest time at which it still answered or had its links. since_ns: the first sign that it is away.
     back_ns: when it was back, 0 while it is away. sure: False while only the other ends of its links say so.
-    in_use: whether a job ran on it when it went. idle: why nobody used it then, '' where that is not known.
+    in_use: whether a job ran on it when it went, or stops with this leaf. idle: why nobody used it then, '' where that
+    is not known.
     software: what was new when it was back, '' where nothing was.
     wanted_ns: newest time at which the scheduler wanted it out of use, since before it went; 0 for never.
     """

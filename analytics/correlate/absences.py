@@ -93,9 +93,10 @@ def _here_ns(view: CorrelationView, found: list[Finding]) -> int:
 
 def _note_use(view: CorrelationView, name: str, absence: Absence) -> None:
     """What is known by now about the time when it went: polls of a scheduler come late."""
-    absence.in_use, absence.idle = False, ""
     if view.graph.role(name) is not Role.HOST:
+        absence.in_use = absence.in_use or _cuts_off(view, name, absence.since_ns)  # jobs that stop with it end later
         return
+    absence.in_use, absence.idle = False, ""
     nodes = view.cluster.nodes
     last_ns = _last_used_ns(view, name, absence.since_ns)
     absence.in_use = last_ns is None or last_ns > absence.here_ns - RESOLUTION_NS
@@ -111,6 +112,12 @@ def _note_use(view: CorrelationView, name: str, absence: Absence) -> None:
     elif (used_bytes := _gpu_memory(view, name)) is not None:
         absence.in_use = used_bytes > PROCESS_BYTES
         absence.idle = "" if absence.in_use else "without a process on its GPUs"
+
+
+def _cuts_off(view: CorrelationView, name: str, since_ns: int) -> bool:
+    """Whether a job that ran stops with a leaf: one on several hosts, as it uses every NIC of each."""
+    running = (view.jobs.running[job_id] for job_id in view.jobs.behind(name)) if view.graph.is_switch(name) else ()
+    return any(len(job.nodes) > 1 and job.started_ns <= since_ns for job in running)
 
 
 def _gpu_memory(view: CorrelationView, name: str) -> float | None:

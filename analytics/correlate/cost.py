@@ -234,6 +234,8 @@ def newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
 def remember(track: Track, waits: Mapping[str, Wait], now_ns: int) -> None:
     """That the cost of these waits has been counted until now."""
     for job_id, wait in waits.items():
+        if not wait.share:  # not known yet: what the job shows later counts from its begin
+            continue
         seconds, known = newly_waited(track, job_id, wait, now_ns), track.counted.get(job_id)
         if wait.mean and (known is None or known[0] != wait.began_ns):
             known = wait.began_ns, _uncounted_ns(track, job_id, wait), 0.0, wait.share

@@ -2,8 +2,8 @@
 
 Premise: somebody does it on purpose. It holds for a host that no job used when it went, or that the scheduler wanted
 out of use; for any device whose use is not known, once two others of its role were back before it went, or once it is
-back in time with other software. It does not hold for a host with a job on it, nor for one with which something else of
-its rack went, which is not idle.
+back in time with other software. It does not hold for a host with a job on it, nor for a leaf with which a
+job on several hosts stops, nor for a host with which something else of its rack went, which is not idle.
 """
 
 from bisect import bisect_right

@@ -147,7 +147,8 @@ def without_normal(job_id: str, share: float) -> str:
 def _waiting(track: Track) -> Iterator[str]:
     left = {job_id: share for job_id, share in track.job_impact.items() if job_id not in track.ended_jobs}
     stalled = {job_id: share for job_id, share in left.items() if share >= STALLED}
-    slowed = {job_id: share for job_id, share in left.items() if share < STALLED}
+    slowed = {job_id: share for job_id, share in left.items() if 0.0 < share < STALLED}
+    repeating = {job_id for job_id, share in left.items() if not share}
     if track.ended_jobs:
         yield f"{_jobs(track.ended_jobs)} ended"
     if stalled:
@@ -155,6 +156,8 @@ def _waiting(track: Track) -> Iterator[str]:
     if slowed:
         most = f"{'up to ' if len(slowed) > 1 else ''}{100 * max(slowed.values()):.0f} %"
         yield f"{_jobs(slowed)} slowed by {most}"
+    if repeating:  # what it loses by that is too little for its work to show, or not known yet
+        yield f"{_jobs(repeating)} send{'s' if len(repeating) == 1 else ''} again what is dropped"
 
 
 def _jobs(job_ids: Collection[str]) -> str:

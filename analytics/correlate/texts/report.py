@@ -10,6 +10,7 @@ from analytics.correlate.claim import Claim
 from analytics.correlate.cover import gain
 from analytics.correlate.ended_jobs import ended_by
 from analytics.correlate.paths import is_spare
+from analytics.correlate.repeats import repeating
 from analytics.correlate.texts import phrases, verdict
 from analytics.correlate.texts.clock import clock
 from analytics.correlate.texts.verdict import Rivals
@@ -47,7 +48,12 @@ def update(
     track.measured.update(job_id for finding in measured for job_id in view.jobs.of(finding.object))
     young = cost.began_under_pressure(view, track.cause, primary)
     ended = ended_by(view, track)
-    waiting = young | cost.waits(view, members, track.measured) | cost.of_ended(ended)
+    waiting = (
+        young
+        | repeating(view, primary, track.measured)
+        | cost.waits(view, members, track.measured)
+        | cost.of_ended(ended)
+    )
     _note_ends(track, ended)
     for job_id in sorted(young.keys() - track.job_impact.keys()):
         track.note(now_ns, track.cause.root, phrases.without_normal(job_id, young[job_id].share))

@@ -51,6 +51,40 @@ def test_while_no_job_waits_for_it_nobody_is_paged(cluster: Fabric, run: Run) ->
     assert (run.only.kind, run.only.severity, run.pages) == (I.CONGESTION, Severity.INFO, [])
 
 
+@pytest.mark.parametrize("which", ROOTS)
+def test_a_job_that_sends_again_what_was_dropped_waits_for_it(which: str, cluster: Fabric, run: Run) -> None:
+    """Go-back-N repeats a window for every drop; its work shows later what that costs, or never, where it is little."""
+    root = port(cluster, which)
+    run.tick(drops(cluster, root), *repeats(cluster, ["node1/mlx5_2", "node3/mlx5_2"], 2), ticks=3)
+    assert run.only.severity is Severity.INFO  # the next bin of the job's work may say what it costs
+    run.tick(ticks=2)
+    assert (run.pages, run.only.severity) == ([f"congestion {root}"], Severity.WARNING)
+    assert run.only.title.endswith("32 GPUs, job 1 sends again what is dropped")
+    run.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), ticks=20)
+    assert (len(run.pages), run.only.severity) == (1, Severity.CRITICAL)
+    assert "job 1 stalled" in run.only.title  # by its own work, as soon as that is known
+
+
+def test_what_the_job_s_work_shows_later_counts_from_its_begin(cluster: Fabric, run: Run) -> None:
+    other, found = Run(cluster), [drops(cluster, cluster.facing(3, 2)), *repeats(cluster, ["node1/mlx5_2"], 2)]
+    for each, first in ((run, found), (other, found[:1])):
+        each.tick(*first, ticks=12)
+        each.tick(cluster.find(K.JOB_SLOWED, "job:1", 5), ticks=4)
+    assert run.only.gpu_seconds == other.only.gpu_seconds > 1000.0
+
+
+def test_what_other_jobs_send_again_is_no_reason_for_a_page(cluster: Fabric, run: Run) -> None:
+    run.tick(drops(cluster, cluster.facing(3, 2)), *repeats(cluster, ["node5/mlx5_2"], 2), ticks=20)
+    assert (run.pages, run.of_kind(I.CONGESTION).severity) == ([], Severity.INFO)
+
+
+def test_less_traffic_is_no_proof_that_anything_is_sent_again(cluster: Fabric, run: Run) -> None:
+    evidence = (Evidence('rdma_transmit_bytes_total{device="node1"}', 2e9, 2e10, "bytes/s"),)
+    less = replace(cluster.find(K.DEVIATION, "node1/mlx5_2", 2), evidence=evidence)
+    run.tick(drops(cluster, cluster.facing(3, 2)), less, ticks=20)
+    assert not run.pages
+
+
 def test_several_queues_of_a_switch_are_one_incident(cluster: Fabric, run: Run) -> None:
     run.tick(drops(cluster, cluster.uplink(3, 1)), drops(cluster, cluster.uplink(3, 2), 300.0), ticks=4)
     assert run.only.root.name == cluster.uplink(3, 2)

@@ -9,9 +9,9 @@ from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from telemetry.incidents import Severity
 from telemetry.objects import device
-from telemetry.topology import Intent, Job, TopologyFact
+from telemetry.topology import Intent, Job, Link, TopologyFact
 from tests.unit.analytics.correlate.hosts import Hosts
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run, S, entities
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, entities
 
 FIRST = ("node1", "node2", "node3", "node4")
 
@@ -87,6 +87,38 @@ def test_a_host_with_a_job_is_paged_at_once_also_within_a_wave(hosts: Hosts, run
     hosts.step()
     hosts.step()
     assert [one.root.name for one in run.incidents.values() if one.severity is not Severity.INFO] == ["node5"]
+
+
+def leaf_reboots(run: Run, leaf: str, away_s: int = 30) -> None:
+    """A leaf that is gone for a while, and some time after it."""
+    graph = run.topology
+    links = [
+        fact.entity for fact in graph.facts.values() if isinstance(fact.entity, Link) and fact.entity.a_device == leaf
+    ]
+    at = (run.now_ns - T0) / S
+    found = [run.cluster.find(K.LINK_DOWN, f"{each.b_device}/{each.b_port}", at) for each in links]
+    found = [replace(each, id=f"{each.id}@{at}") for each in (*found, run.cluster.find(K.TARGET_SILENT, leaf, at))]
+    run.tick(*found, ticks=away_s // 5)
+    run.clear(*found)
+    run.tick(ticks=40)
+
+
+def test_the_third_leaf_that_fails_under_jobs_is_paged_like_the_first(cluster: Fabric, run: Run) -> None:
+    """Jobs on several hosts stop with one of their NICs, so none of these leaves was drained."""
+    for leaf in ("leaf3", "leaf4", "leaf5"):
+        leaf_reboots(run, leaf)
+    assert [page.partition(" ")[2] for page in run.pages] == ["leaf3", "leaf4", "leaf5"]
+    assert {page.incident.severity for page in run.pager.pages} == {Severity.CRITICAL}
+
+
+def test_leaves_that_reboot_in_turn_below_spares_are_a_wave(cluster: Fabric, run: Run) -> None:
+    """Once two were back, the third one pages nobody."""
+    ended = [fact for fact in run.topology.facts.values() if isinstance(fact.entity, Job)]
+    run.topology = run.topology.with_facts(replace(fact, gone=True, observed_ns=run.now_ns) for fact in ended)
+    run.tick(ticks=10)
+    for leaf in ("leaf3", "leaf4", "leaf5"):
+        leaf_reboots(run, leaf)
+    assert "leaf5" not in " ".join(run.pages)
 
 
 def test_a_rack_with_jobs_that_goes_at_once_is_paged_at_once(hosts: Hosts, run: Run) -> None:
