@@ -6,7 +6,7 @@ Layout of a batch and of a record: https://kafka.apache.org/documentation/#recor
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.crc32c import crc32c
 from common.wire.protobuf import copy, signed
 
@@ -26,7 +26,7 @@ _SHIFT_MAX = np.uint64(56)  # of the ninth byte: ten have room for more than 64 
 RECORD_BYTES_MIN = 7  # length, attributes, time, offset, length of the key and of the value, number of headers
 
 
-@compiled
+@compiled_uncounted
 def big_endian(buf: NDArray[np.uint8], at: int, size: int) -> int:
     """The signed number of ``size`` bytes, 4 or 8."""
     found = np.uint64(0)
@@ -37,7 +37,7 @@ def big_endian(buf: NDArray[np.uint8], at: int, size: int) -> int:
     return signed(found)
 
 
-@compiled
+@compiled_uncounted
 def _number(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Twice a number that is not negative, or an odd one (1 for -1), and the offset after it.
 
@@ -55,7 +55,7 @@ def _number(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple[np.u
     return found, end + _ONE
 
 
-@compiled
+@compiled_uncounted
 def _after_bytes(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Where bytes begin, none of them for a length of -1, and the offset after them, behind ``end`` where they are."""
     size, at = _number(buf, at, end)
@@ -65,7 +65,7 @@ def _after_bytes(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple
     return at, at + size if size <= end - at else end + _ONE
 
 
-@compiled
+@compiled_uncounted
 def _after_headers(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.uint64:
     """The offset after a record's headers; behind ``end`` where a name has a letter beyond ASCII, maybe no UTF-8."""
     count, at = _number(buf, at, end)
@@ -86,7 +86,7 @@ def _after_headers(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> np.
     return at
 
 
-@compiled
+@compiled_uncounted
 def _record(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Offset within the batch, begin and end of the value, and the offset after the record.
 
@@ -114,7 +114,7 @@ def _record(buf: NDArray[np.uint8], at: np.uint64, end: np.uint64) -> tuple[np.u
     return delta >> _ONE, value, behind, stop
 
 
-@compiled
+@compiled_uncounted
 def scan_records(
     buf: NDArray[np.uint8],
     header: NDArray[np.uint8],
@@ -164,7 +164,7 @@ def scan_records(
     return n
 
 
-@compiled
+@compiled_uncounted
 def batch_end(buf: NDArray[np.uint8], at: int) -> int:
     """Where the batch at ``at`` ends; -1 where it is not whole: a broker cuts off the last one of an answer."""
     if buf.size - at < HEAD_BYTES:
@@ -173,7 +173,7 @@ def batch_end(buf: NDArray[np.uint8], at: int) -> int:
     return at + HEAD_BYTES + length if 0 <= length <= buf.size - at - HEAD_BYTES else -1
 
 
-@compiled
+@compiled_uncounted
 def is_right(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     """Whether it is a batch of today's format with the checksum of its bytes."""
     if end - at < HEADER_BYTES or buf[at + MAGIC_AT] != MAGIC:
@@ -182,7 +182,7 @@ def is_right(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     return bool(big_endian(buf, at + CHECKSUM_AT, 4) & 0xFFFFFFFF == np.int64(found))
 
 
-@compiled
+@compiled_uncounted
 def scan_batches(
     buf: NDArray[np.uint8],
     at: int,
@@ -219,7 +219,7 @@ def scan_batches(
         n, at = more, end
 
 
-@compiled
+@compiled_uncounted
 def following_offset(buf: NDArray[np.uint8], first: int) -> int:
     """The offset behind the last whole batch, at least ``first``: a damaged one does not hide those behind it."""
     at, end, following = 0, batch_end(buf, 0), first

@@ -6,7 +6,7 @@ https://www.rfc-editor.org/rfc/rfc3720#appendix-B.4; tables for many bytes at on
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 
 _POLYNOMIAL, _STEP = 0x82F63B78, 16  # reversed
 
@@ -26,7 +26,7 @@ _TABLES = _tables()
 _BYTE = np.uint64(0xFF)
 
 
-@compiled
+@compiled_uncounted
 def crc32c(buf: NDArray[np.uint8], begin: int, end: int) -> np.uint32:
     """Of the bytes ``begin``..``end``."""
     found, at, stop = np.uint32(0xFFFFFFFF), np.uint64(begin), np.uint64(end)  # an unsigned index is never negative

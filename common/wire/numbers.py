@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.protobuf import signed
 
 _MINUS, _PLUS, _DOT, _ZERO, _E = 0x2D, 0x2B, 0x2E, 0x30, 0x65
@@ -12,7 +12,7 @@ _EXACT, _INT_MAX = np.uint64(2**53), np.uint64(2**63 - 1)
 _DIGITS_MAX, _SCALE_MAX = 40, 250  # no double has more of either; what has is left to others
 
 
-@compiled
+@compiled_uncounted
 def _digits(buf: NDArray[np.uint8], at: int, end: int, before: np.uint64) -> tuple[np.uint64, int]:
     """The number of these digits appended to those of ``before``, and the offset after them."""
     place, size, found = np.uint64(at), np.uint64(end), before  # an unsigned index is never negative
@@ -25,7 +25,7 @@ def _digits(buf: NDArray[np.uint8], at: int, end: int, before: np.uint64) -> tup
     return found, signed(place)
 
 
-@compiled
+@compiled_uncounted
 def number(buf: NDArray[np.uint8], at: int, end: int) -> tuple[float, int, bool, bool]:
     """A decimal number, the offset after it (-1 for none), and whether it is whole, and exact.
 
@@ -72,7 +72,7 @@ def number(buf: NDArray[np.uint8], at: int, end: int) -> tuple[float, int, bool,
     return (-value if negative else value), at, is_whole, is_exact
 
 
-@compiled
+@compiled_uncounted
 def natural(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """A number of digits alone, without zeros before it and below 2^63, and the offset after it; -1 for any other."""
     begin = at

@@ -6,20 +6,20 @@ The bytes are a peer's: every length is checked against the end of its enclosing
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 
 _LOW7 = np.uint64(0x7F)
 _HIGH = np.uint8(0x80)
 _SHIFT_END = np.uint64(70)  # of the eleventh byte
 
 
-@compiled
+@compiled_uncounted
 def signed(number: np.uint64) -> int:
     """Two's complement, as a signed integer of the compiled code."""
     return np.int64(number)  # type: ignore[return-value]  # the compiled code knows one kind of integer
 
 
-@compiled
+@compiled_uncounted
 def varint(buf: NDArray[np.uint8], at: int, end: int) -> tuple[np.uint64, int]:
     """The number and the offset after it; offset -1 when it is cut off or longer than ten bytes."""
     result, shift, place, stop = np.uint64(0), np.uint64(0), np.uint64(at), np.uint64(max(end, 0))
@@ -33,7 +33,7 @@ def varint(buf: NDArray[np.uint8], at: int, end: int) -> tuple[np.uint64, int]:
     return result, -1
 
 
-@compiled
+@compiled_uncounted
 def length(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """Length of a length-delimited field and the offset of its first byte; offset -1 when it passes ``end``."""
     number, start = varint(buf, at, end)
@@ -42,7 +42,7 @@ def length(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return signed(number), start
 
 
-@compiled
+@compiled_uncounted
 def skip(buf: NDArray[np.uint8], at: int, end: int, wire_type: int) -> int:
     """The offset after an unused field; -1 when malformed. Groups are not part of proto3."""
     if wire_type == 0:
@@ -57,7 +57,7 @@ def skip(buf: NDArray[np.uint8], at: int, end: int, wire_type: int) -> int:
     return -1
 
 
-@compiled
+@compiled_uncounted
 def little_endian(buf: NDArray[np.uint8], at: int, size: int) -> np.uint64:
     """The word of ``size`` bytes, at most eight."""
     word = np.uint64(0)
@@ -66,7 +66,7 @@ def little_endian(buf: NDArray[np.uint8], at: int, size: int) -> np.uint64:
     return word
 
 
-@compiled
+@compiled_uncounted
 def varint_size(number: np.uint64) -> int:
     """Bytes of a varint."""
     size = 1
@@ -76,7 +76,7 @@ def varint_size(number: np.uint64) -> int:
     return size
 
 
-@compiled
+@compiled_uncounted
 def put_varint(out: NDArray[np.uint8], at: int, number: np.uint64) -> int:
     """Writes a varint; returns the offset after it."""
     while number >= np.uint64(_HIGH):
@@ -87,7 +87,7 @@ def put_varint(out: NDArray[np.uint8], at: int, number: np.uint64) -> int:
     return at + 1
 
 
-@compiled
+@compiled_uncounted
 def copy(buf: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.uint8], at: int) -> int:
     """Writes bytes of another buffer; returns the offset after them."""
     source, target = np.uint64(begin), np.uint64(at)  # an unsigned index is never negative, which needs no check

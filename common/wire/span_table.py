@@ -7,7 +7,7 @@ a set of attributes below its metric.
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashedBytes, HashIndex
 from common.wire.protobuf import signed
 from common.wire.spans import FNV, hash_of, stands
@@ -15,12 +15,12 @@ from common.wire.spans import FNV, hash_of, stands
 _SEED = np.uint64(0x9E3779B97F4A7C15)
 
 
-@compiled
+@compiled_uncounted
 def _key(buf: NDArray[np.uint8], at: int, size: int, parent: int) -> np.uint64:
     return hash_of(buf, at, size, FNV ^ (np.uint64(parent) * _SEED))
 
 
-@compiled
+@compiled_uncounted
 def find(buf: NDArray[np.uint8], at: int, size: int, parent: int, index: HashIndex) -> int:
     """The slot of ``size`` bytes at ``at`` below ``parent``, or UNKNOWN; also UNKNOWN below an UNKNOWN parent."""
     if parent < 0:
@@ -39,7 +39,7 @@ def find(buf: NDArray[np.uint8], at: int, size: int, parent: int, index: HashInd
     return -1
 
 
-@compiled
+@compiled_uncounted
 def end_of(buf: NDArray[np.uint8], at: int, end: int, slot: int, index: HashIndex) -> int:
     """The offset after the bytes of a slot, where they stand at ``at``; UNKNOWN where they do not, or for no slot."""
     if slot < 0:
@@ -48,7 +48,7 @@ def end_of(buf: NDArray[np.uint8], at: int, end: int, slot: int, index: HashInde
     return int(at + size) if stands(buf, at, end, index.arena, index.spans[slot, 0], size) else -1
 
 
-@compiled
+@compiled_uncounted
 def follow(last: int, slot: int, followers: NDArray[np.int64]) -> int:
     """Remembers that a slot came after another one, UNKNOWN for none; returns the slot, which is the last one now."""
     if last >= 0:

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 
 FNV = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@compiled
+@compiled_uncounted
 def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) -> np.uint64:
     """FNV over words of eight bytes, mixed."""
     result = seed
@@ -29,7 +29,7 @@ def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) ->
     return result ^ (result >> np.uint64(32))
 
 
-@compiled
+@compiled_uncounted
 def differ(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
     """Whether bytes of equal length differ. It compares all of them: that vectorises, and an early exit does not."""
     bits = np.uint8(0)
@@ -38,7 +38,7 @@ def differ(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> bool:
     return bool(bits)
 
 
-@compiled
+@compiled_uncounted
 def stands(buf: NDArray[np.uint8], at: int, end: int, arena: NDArray[np.uint8], begin: int, size: int) -> bool:
     """Whether ``size`` bytes of the arena stand at ``at``, before ``end``.
 

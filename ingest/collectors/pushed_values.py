@@ -6,7 +6,7 @@ State is in few wide arrays: each array that enters compiled code costs a push s
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled, compiled_uncounted
 from common.wire.protobuf import little_endian, signed
 
 STALE = np.uint64(0x7FF0000000000002)  # Prometheus' mark for the end of a series: a NaN, not a sample
@@ -56,7 +56,7 @@ def allocate(n: int) -> Output:
     return np.empty((OUT, n), np.int64), np.empty((2, n)), np.empty(n, np.uint32), np.zeros(COUNTS, np.int64)
 
 
-@compiled
+@compiled_uncounted
 def _value(raw: float, bit: int, scale: float) -> float:
     if bit == CONSTANT:
         return 1.0
@@ -65,14 +65,14 @@ def _value(raw: float, bit: int, scale: float) -> float:
     return float((np.int64(raw) >> bit) & 1) if 0.0 <= raw < 9.0e18 else np.nan
 
 
-@compiled
+@compiled_uncounted
 def _drop(out: NDArray[np.int64], counts: NDArray[np.int64], row: int, reason: int) -> None:
     counts[reason] += 1
     out[DROPPED_ROW, counts[DROPPED_AT]], out[DROPPED_REASON, counts[DROPPED_AT]] = row, reason
     counts[DROPPED_AT] += 1
 
 
-@compiled
+@compiled_uncounted
 def admit(
     pushed_slots: NDArray[np.int64],
     times_ns: NDArray[np.int64],
@@ -144,7 +144,7 @@ def admit(
     return kept
 
 
-@compiled
+@compiled_uncounted
 def count_by_target(
     rows: NDArray[np.int64], places: NDArray[np.int64], counts: NDArray[np.int64], found: NDArray[np.int64]
 ) -> int:
@@ -159,7 +159,7 @@ def count_by_target(
     return targets
 
 
-@compiled
+@compiled_uncounted
 def sort_by_target(
     rows: NDArray[np.int64],
     times_ns: NDArray[np.int64],

@@ -5,7 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common.jit import stamp_of
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+from numpy.typing import NDArray
+
+from common.jit import compiled_uncounted, stamp_of
 
 CALLER = """
 from factor import FACTOR
@@ -97,3 +102,33 @@ def test_what_an_image_ships_replaces_nothing_that_was_compiled_for_another_cpu(
     with_shipped = {"NUMBA_CACHE_DIR": str(data), "FABRICSCOPE_COMPILED": str(shipped)}
     assert [run(tmp_path, **with_shipped) for _ in range(2)] == ["6.0 0", "6.0 1"]
     assert len([*data.rglob("*.nbc")]) == 2
+
+
+def test_what_counts_no_references_leaves_those_of_its_caller_as_they_are() -> None:
+    @compiled_uncounted
+    def total(pair: tuple[NDArray[np.int64], NDArray[np.int64]], at: int) -> int:
+        one, other = pair
+        return int(one[at:].sum() + other[at:].sum())
+
+    numbers = np.arange(4)
+    before = sys.getrefcount(numbers)
+    assert [total((numbers, numbers), 2) for _ in range(100)] == [10] * 100
+    assert sys.getrefcount(numbers) == before
+    assert numbers.tolist() == [0, 1, 2, 3]
+
+
+def test_what_counts_no_references_makes_no_array() -> None:
+    @compiled_uncounted
+    def zeros(n: int) -> float:
+        return float(np.zeros(n)[0])
+
+    with pytest.raises(TypingError):
+        zeros(1)
+
+
+def test_what_counts_no_references_returns_no_array() -> None:
+    def same(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        return numbers
+
+    with pytest.raises(AssertionError):
+        compiled_uncounted(same)

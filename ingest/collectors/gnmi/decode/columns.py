@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from ingest.collectors.gnmi.decode.scan import Scanned, ScannedArrays
 
 IGNORED = -1
@@ -37,7 +37,7 @@ SampleArrays = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]
 """``Chunk`` and ``Samples`` as plain tuples, in which they enter compiled code."""
 
 
-@compiled
+@compiled_uncounted
 def split_updates(
     columns: ScannedArrays, n: int, slot_rows: NDArray[np.int32], chunk: ChunkArrays, others: NDArray[np.int64]
 ) -> tuple[int, int]:
@@ -62,7 +62,7 @@ def split_updates(
     return numbers, rest
 
 
-@compiled
+@compiled_uncounted
 def append_valid(
     columns: ChunkArrays,
     limits: NDArray[np.float64],

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashedBytes, HashIndex
 from common.wire.protobuf import signed
 from common.wire.spans import FNV, hash_of, stands
 
 
-@compiled
+@compiled_uncounted
 def find_slot(
     buf: NDArray[np.uint8], pre: int, pre_n: int, path: int, path_n: int, key: np.uint64, paths: HashIndex
 ) -> int:
@@ -28,7 +28,7 @@ def find_slot(
     return UNKNOWN
 
 
-@compiled
+@compiled_uncounted
 def _path_key(buf: NDArray[np.uint8], pre_n: int) -> np.uint64:
     return hash_of(buf, pre_n, buf.size - pre_n, hash_of(buf, 0, pre_n, FNV))
 

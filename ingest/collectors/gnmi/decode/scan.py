@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled, compiled_uncounted
 from common.wire.hashed_bytes import HashArrays, HashIndex
 from common.wire.protobuf import length, little_endian, signed, skip, varint
 from common.wire.spans import FNV, hash_of
@@ -63,7 +63,7 @@ ScannedArrays = tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.float64], 
 """``Scanned`` as a plain tuple, in which it enters compiled code: a NamedTuple costs numba a microsecond more."""
 
 
-@compiled
+@compiled_uncounted
 def _value(buf: NDArray[np.uint8], at: int, end: int, bits: NDArray[np.uint64]) -> tuple[int, float, int, int]:
     """Kind, number, offset and length of a TypedValue in at..end; kind -1 when malformed. bits: one word of scratch."""
     kind, number, where, size = 4, 0.0, at, end - at
@@ -139,7 +139,7 @@ def scan_messages(
     return n, ends.size, 0, syncs
 
 
-@compiled
+@compiled_uncounted
 def _notification(
     buf: NDArray[np.uint8],
     start: int,

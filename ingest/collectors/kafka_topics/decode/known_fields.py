@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.span_table import SpanTable, find
 from ingest.collectors.columns import room
@@ -44,7 +44,7 @@ ColumnArrays = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], 
 """``Columns`` as a plain tuple, in which it enters compiled code: a NamedTuple costs numba a microsecond more."""
 
 
-@compiled
+@compiled_uncounted
 def look_up(
     buf: NDArray[np.uint8], head: int, first: int, end: int, time_ns: int, fields: HashIndex, columns: Columns
 ) -> bool:

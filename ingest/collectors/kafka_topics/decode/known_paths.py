@@ -10,7 +10,7 @@ from weakref import ReferenceType, ref
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays
 from common.wire.numbers import natural, number
 from common.wire.span_table import SpanTable
@@ -129,7 +129,7 @@ class KnownPaths:
         return slots
 
 
-@compiled
+@compiled_uncounted
 def read_value(
     buf: NDArray[np.uint8],
     at: int,
@@ -166,7 +166,7 @@ def read_value(
     return stop
 
 
-@compiled
+@compiled_uncounted
 def add_part(parts: NDArray[np.int64], first: int, used: int, source: int, begin: int, end: int, size: int) -> int:
     """Notes the rows of a part of a message, whose parts are those from ``first`` on; returns how many are used.
 
@@ -183,7 +183,7 @@ def add_part(parts: NDArray[np.int64], first: int, used: int, source: int, begin
     return used
 
 
-@compiled
+@compiled_uncounted
 def by_source(
     parts: NDArray[np.int64],
     n: int,

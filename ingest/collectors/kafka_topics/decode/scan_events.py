@@ -6,7 +6,7 @@ As in ``scan_metrics``, a message is read here only when each of its bytes is kn
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
@@ -41,7 +41,7 @@ TAGS, VALUES = b',"tags":', b',"values":{'  # with an object between them, a hea
 _TAGS, _VALUES = np.frombuffer(TAGS + b"{", np.uint8), np.frombuffer(VALUES, np.uint8)
 
 
-@compiled
+@compiled_uncounted
 def _begin(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     """The time of an event, and the offset after it; PLAIN for none."""
     begin = after(buf, at, end, _NAME)
@@ -57,7 +57,7 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int]:
     return time_ns, (PLAIN if time_ns == 0 else at)
 
 
-@compiled
+@compiled_uncounted
 def _head(buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex) -> tuple[int, int]:
     """Tags, and the offset after them; PLAIN when they are not known."""
     stop = after(buf, at, end, _TAGS)
@@ -68,7 +68,7 @@ def _head(buf: NDArray[np.uint8], at: int, end: int, heads: HashIndex) -> tuple[
     return (find(buf, at, stop - at, 0, heads) if stop >= 0 else PLAIN), stop
 
 
-@compiled
+@compiled_uncounted
 def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex) -> tuple[int, int]:
     """A path below a head, and the offset after it; PLAIN when it is not known."""
     if at >= end or buf[at] != QUOTE:
@@ -79,7 +79,7 @@ def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex
     return find(buf, at, stop + 2 - at, head, names), stop + 2
 
 
-@compiled
+@compiled_uncounted
 def _values(
     buf: NDArray[np.uint8],
     at: int,
@@ -126,7 +126,7 @@ def _values(
         at += 1
 
 
-@compiled
+@compiled_uncounted
 def _message(
     buf: NDArray[np.uint8],
     at: int,
@@ -187,7 +187,7 @@ def _message(
     return at, n, used, last
 
 
-@compiled
+@compiled_uncounted
 def scan_events(
     buf: NDArray[np.uint8],
     ends: NDArray[np.int64],

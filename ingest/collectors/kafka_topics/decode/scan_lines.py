@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
 from common.wire.span_table import end_of, find, follow
@@ -17,19 +17,25 @@ _ENDS_KEY = np.zeros(256, np.bool_)  # by byte
 _ENDS_KEY[[_EQUALS, _COMMA, _SPACE, _FEED, _BACKSLASH, _QUOTE]] = True
 
 
-@compiled
-def _head(buf: NDArray[np.uint8], at: int, end: int, guess: int, heads: HashIndex) -> tuple[int, int]:
-    """Measurement and tags, and where the space behind them is; PLAIN when they are not known."""
+@compiled_uncounted
+def _head(
+    buf: NDArray[np.uint8], at: int, end: int, last: int, heads_after: NDArray[np.int64], heads: HashIndex
+) -> tuple[int, int]:
+    """Measurement and tags, and where the space behind them is; PLAIN when they are not known.
+
+    last: that of the line before, which often has further fields in lines of their own, or UNKNOWN.
+    """
     if buf[at] == _HASH or buf[at] == _RETURN:  # a comment; what the plain reader takes away
         return PLAIN, PLAIN
-    stop = end_of(buf, at, end, guess, heads)
-    if 0 <= stop < end and buf[stop] == _SPACE:
-        return guess, stop
+    for guess in (last, heads_after[last] if last >= 0 else UNKNOWN):
+        stop = end_of(buf, at, end, guess, heads)
+        if 0 <= stop < end and buf[stop] == _SPACE:
+            return guess, stop
     stop = _head_end(buf, at, end)
     return (find(buf, at, stop - at, 0, heads) if stop >= 0 else PLAIN), stop
 
 
-@compiled
+@compiled_uncounted
 def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the space behind measurement and tags is."""
     while at < end and buf[at] != _SPACE and buf[at] != _FEED:
@@ -41,7 +47,7 @@ def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return at if at < end and buf[at] == _SPACE else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def _key_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the sign behind a field's name is."""
     begin = at
@@ -50,7 +56,7 @@ def _key_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return at if begin < at < end and buf[at] == _EQUALS else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def _text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """The offset behind a text whose quote is before ``at``."""
     while at < end and buf[at] != _QUOTE:
@@ -60,7 +66,7 @@ def _text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return at + 1 if at < end else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def _value(
     buf: NDArray[np.uint8], at: int, end: int, row: int, values: NDArray[np.float64], inexact: NDArray[np.int64]
 ) -> int:
@@ -86,7 +92,7 @@ def _value(
     return at
 
 
-@compiled
+@compiled_uncounted
 def _line(
     buf: NDArray[np.uint8], head: int, stop: int, end: int, fields: HashIndex, columns: Columns, n: int
 ) -> tuple[int, int, int]:
@@ -121,7 +127,7 @@ def _line(
     return at, n, texts
 
 
-@compiled
+@compiled_uncounted
 def scan_lines(
     buf: NDArray[np.uint8],
     ends: NDArray[np.int64],
@@ -144,13 +150,15 @@ def scan_lines(
             if buf[at] == _FEED:
                 at += 1
                 continue
-            head, stop = _head(buf, at, end, heads_after[last] if last >= 0 else UNKNOWN, heads)
+            head, stop = _head(buf, at, end, last, heads_after, heads)
             if head < 0:
                 return n, texts, message, at, PLAIN
             stop, n, more = _line(buf, head, stop, end, fields, columns, n)
             if stop < 0:
                 return n, texts, message, at, stop
-            at, last = stop, follow(last, head, heads_after)
+            if head != last:
+                last = follow(last, head, heads_after)
+            at = stop
             texts += more
         message += 1
     return n, texts, message, at, DONE

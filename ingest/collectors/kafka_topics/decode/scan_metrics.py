@@ -7,7 +7,7 @@ heads and names of fields are those of earlier messages, and the rest are number
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural, number
 from common.wire.span_table import end_of, find, follow
@@ -35,7 +35,7 @@ _FIELDS, _NAME = np.frombuffer(b'{"fields":{', np.uint8), np.frombuffer(b',"name
 _TAGS, _TIME = np.frombuffer(b',"tags":{', np.uint8), np.frombuffer(b',"timestamp":', np.uint8)
 
 
-@compiled
+@compiled_uncounted
 def _value(buf: NDArray[np.uint8], at: int, end: int, row: int, columns: Columns) -> int:
     """Writes the value of a field; returns the offset after it."""
     columns.inexact[row, 0], columns.inexact[row, 1] = 0, 0
@@ -56,7 +56,7 @@ def _value(buf: NDArray[np.uint8], at: int, end: int, row: int, columns: Columns
     return at
 
 
-@compiled
+@compiled_uncounted
 def _fields(
     buf: NDArray[np.uint8],
     at: int,
@@ -109,7 +109,7 @@ def _fields(
         at += 1
 
 
-@compiled
+@compiled_uncounted
 def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """The offset after name and tags, whose bytes have to be known, so that only their end is looked for."""
     at = after(buf, at, end, _NAME)
@@ -122,7 +122,7 @@ def _head_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return object_end(buf, at, end) if at >= 0 else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def _head(
     buf: NDArray[np.uint8], at: int, end: int, field: int, heads: HashIndex, fields: HashIndex
 ) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _head(
     return (find(buf, at + 1, stop - at - 1, 0, heads) if stop >= 0 else PLAIN), stop
 
 
-@compiled
+@compiled_uncounted
 def _scale(time: int) -> int:
     """From a time in seconds, milliseconds or microseconds, known by its size, to nanoseconds."""
     if time < 100_000_000_000:
@@ -148,7 +148,7 @@ def _scale(time: int) -> int:
     return 1_000 if time < 100_000_000_000_000_000 else 1
 
 
-@compiled
+@compiled_uncounted
 def _metric(
     buf: NDArray[np.uint8],
     at: int,
@@ -187,7 +187,7 @@ def _metric(
     return at + 1, n, texts
 
 
-@compiled
+@compiled_uncounted
 def _message(
     buf: NDArray[np.uint8],
     at: int,
@@ -215,7 +215,7 @@ def _message(
     return at, n, texts
 
 
-@compiled
+@compiled_uncounted
 def scan_metrics(
     buf: NDArray[np.uint8],
     ends: NDArray[np.int64],

@@ -6,7 +6,7 @@ As in ``scan_metrics``, a message is read here only when each of its bytes is kn
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
 from common.wire.span_table import find, follow
@@ -34,7 +34,7 @@ PATH, VALUES, COLON = b'{"Path":"', b'","values":{"', b'":'  # what stands aroun
 _PATH, _VALUES, _COLON = (np.frombuffer(each, np.uint8) for each in (PATH, VALUES, COLON))
 
 
-@compiled
+@compiled_uncounted
 def _without(buf: NDArray[np.uint8], at: int, end: int, key: NDArray[np.uint8]) -> int:
     """The offset after a text that is of no use, or ``at`` where there is none of this name."""
     begin = after(buf, at, end, key)
@@ -44,7 +44,7 @@ def _without(buf: NDArray[np.uint8], at: int, end: int, key: NDArray[np.uint8]) 
     return stop + 1 if stop >= 0 and is_plain(buf, begin, stop) else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tuple[int, int, int]:
     """Device and time of a notification, and where its prefix may stand; PLAIN for none."""
     begin = after(buf, at, end, _SOURCE)
@@ -69,7 +69,7 @@ def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tup
     return source, time_ns, _without(buf, at, end, _TIME)
 
 
-@compiled
+@compiled_uncounted
 def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex) -> tuple[int, int]:
     """A path below a head, and the offset of its value; PLAIN when it is not known."""
     stop = after(buf, at, end, _PATH)
@@ -84,7 +84,7 @@ def _name(buf: NDArray[np.uint8], at: int, end: int, head: int, names: HashIndex
     return (find(buf, at, stop - at, head, names) if stop >= 0 else PLAIN), stop
 
 
-@compiled
+@compiled_uncounted
 def _updates(
     buf: NDArray[np.uint8],
     at: int,
@@ -127,7 +127,7 @@ def _updates(
         at += 1
 
 
-@compiled
+@compiled_uncounted
 def _notification(
     buf: NDArray[np.uint8],
     at: int,
@@ -176,7 +176,7 @@ def _notification(
     return at, n, used, last
 
 
-@compiled
+@compiled_uncounted
 def scan_notifications(
     buf: NDArray[np.uint8],
     ends: NDArray[np.int64],

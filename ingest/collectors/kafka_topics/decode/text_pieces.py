@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from ingest.collectors.kafka_topics.decode.stops import PLAIN
 
 QUOTE, COMMA, MINUS, COLON, CLOSE, FEED = 0x22, 0x2C, 0x2D, 0x3A, 0x7D, 0x0A
@@ -11,7 +11,7 @@ TRUE, FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8
 _AND, _ZERO, _LESS, _GREATER, _BACKSLASH = 0x26, 0x30, 0x3C, 0x3E, 0x5C
 
 
-@compiled
+@compiled_uncounted
 def after(buf: NDArray[np.uint8], at: int, end: int, text: NDArray[np.uint8]) -> int:
     """The offset after this text, PLAIN where it does not stand."""
     if at + text.size > end:
@@ -22,7 +22,7 @@ def after(buf: NDArray[np.uint8], at: int, end: int, text: NDArray[np.uint8]) ->
     return at + text.size
 
 
-@compiled
+@compiled_uncounted
 def text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """Where the quote behind a text is that begins at ``at``."""
     while at < end and buf[at] != QUOTE:
@@ -30,7 +30,7 @@ def text_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return at if at < end else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def object_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     """The offset after an object of texts whose brace is before ``at``. It is right only where its bytes are known."""
     while at < end and buf[at] != CLOSE:
@@ -42,7 +42,7 @@ def object_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
     return at + 1 if at < end else PLAIN
 
 
-@compiled
+@compiled_uncounted
 def is_plain(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     """Whether it is a text that can be written in no other way."""
     for i in range(at, end):
@@ -52,7 +52,7 @@ def is_plain(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     return True
 
 
-@compiled
+@compiled_uncounted
 def follows(buf: NDArray[np.uint8], key: int, size: int, last: int, last_size: int) -> bool:
     """Whether a key comes after the last one, as in what Go writes; so none comes twice."""
     for i in range(min(size, last_size)):
@@ -61,7 +61,7 @@ def follows(buf: NDArray[np.uint8], key: int, size: int, last: int, last_size: i
     return size > last_size
 
 
-@compiled
+@compiled_uncounted
 def has_zeros(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     """Whether a number has zeros before it, which JSON does not allow."""
     if at < end and buf[at] == MINUS:

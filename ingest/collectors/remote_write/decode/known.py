@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled_uncounted
 from common.wire.spans import FNV, hash_of, stands
 from ingest.collectors.remote_write.decode.scan import BAD_KEY
 
@@ -23,12 +23,12 @@ class _Index(NamedTuple):
     entries: NDArray[np.int64]
 
 
-@compiled
+@compiled_uncounted
 def _half(key: np.uint64) -> int:
     return np.int64(key >> np.uint64(1))  # type: ignore[return-value]  # the compiled code knows one kind of integer
 
 
-@compiled
+@compiled_uncounted
 def _find(keys: NDArray[np.uint8], at: int, size: int, key: np.uint64, index: _Index) -> int:
     table, arena, entries = index.table, index.arena, index.entries
     mask = np.uint64(table.size - 1)
@@ -42,7 +42,7 @@ def _find(keys: NDArray[np.uint8], at: int, size: int, key: np.uint64, index: _I
     return UNKNOWN
 
 
-@compiled
+@compiled_uncounted
 def _find_all(keys: NDArray[np.uint8], spans: NDArray[np.int64], index: _Index, slots: NDArray[np.int64]) -> int:
     """Returns how many are UNKNOWN."""
     unknown = 0
@@ -56,7 +56,7 @@ def _find_all(keys: NDArray[np.uint8], spans: NDArray[np.int64], index: _Index, 
     return unknown
 
 
-@compiled
+@compiled_uncounted
 def _insert(slot: int, index: _Index) -> None:
     table, entries = index.table, index.entries
     key = hash_of(index.arena, entries[slot, 0], entries[slot, 1], FNV)
@@ -68,7 +68,7 @@ def _insert(slot: int, index: _Index) -> None:
     table[place] = slot
 
 
-@compiled
+@compiled_uncounted
 def _insert_all(count: int, index: _Index) -> None:
     for slot in range(count):
         _insert(slot, index)

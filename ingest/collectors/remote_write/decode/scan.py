@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from common.jit import compiled
+from common.jit import compiled, compiled_uncounted
 from common.wire.protobuf import copy, length, little_endian, put_varint, signed, skip, varint, varint_size
 
 MALFORMED = -1
@@ -46,14 +46,14 @@ class Columns(NamedTuple):
         )
 
 
-@compiled
+@compiled_uncounted
 def _tag(buf: NDArray[np.uint8], at: int, end: int) -> tuple[int, int, int]:
     """Field, wire type, and the offset after the tag; offset -1 when malformed."""
     tag, at = varint(buf, at, end)
     return signed(tag >> np.uint64(3)), signed(tag & np.uint64(7)), at
 
 
-@compiled
+@compiled_uncounted
 def count_symbols(buf: NDArray[np.uint8]) -> int:
     """Of a request of 2.0; MALFORMED when it is none."""
     at, count = 0, 0
@@ -68,7 +68,7 @@ def count_symbols(buf: NDArray[np.uint8]) -> int:
     return count
 
 
-@compiled
+@compiled_uncounted
 def read_symbols(buf: NDArray[np.uint8], symbols: NDArray[np.int64]) -> None:
     """symbols: int64[count, 2], receives offset and length of each. Of a body that ``count_symbols`` has accepted."""
     at, place = 0, 0
@@ -83,7 +83,7 @@ def read_symbols(buf: NDArray[np.uint8], symbols: NDArray[np.int64]) -> None:
             at = skip(buf, at, buf.size, wire)
 
 
-@compiled
+@compiled_uncounted
 def _measure_refs(
     buf: NDArray[np.uint8], at: int, end: int, symbols: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> int:
@@ -97,7 +97,7 @@ def _measure_refs(
     return at
 
 
-@compiled
+@compiled_uncounted
 def measure(buf: NDArray[np.uint8], series_field: int, symbols: NDArray[np.int64], sizes: NDArray[np.int64]) -> bool:
     """Counts what ``fill`` will write, keys at most; False when malformed. sizes: int64[SIZES], zero.
 
@@ -161,7 +161,7 @@ def measure_all(buf: NDArray[np.uint8], ends: NDArray[np.int64], sizes: NDArray[
     return True
 
 
-@compiled
+@compiled_uncounted
 def _put_text(
     buf: NDArray[np.uint8], symbols: NDArray[np.int64], ref: int, tag: int, out: NDArray[np.uint8], at: int
 ) -> int:
@@ -170,13 +170,13 @@ def _put_text(
     return copy(buf, begin, begin + size, out, put_varint(out, at + 1, np.uint64(size)))
 
 
-@compiled
+@compiled_uncounted
 def _text_size(size: int) -> int:
     """Of a text with its length."""
     return varint_size(np.uint64(size)) + size
 
 
-@compiled
+@compiled_uncounted
 def _put_labels(
     buf: NDArray[np.uint8],
     at: int,
@@ -204,7 +204,7 @@ def _put_labels(
     return pending, used
 
 
-@compiled
+@compiled_uncounted
 def _sample(buf: NDArray[np.uint8], at: int, end: int, columns: Columns, row: int, bits: NDArray[np.uint64]) -> bool:
     while at < end:
         field, wire, at = _tag(buf, at, end)
@@ -223,7 +223,7 @@ def _sample(buf: NDArray[np.uint8], at: int, end: int, columns: Columns, row: in
     return True
 
 
-@compiled
+@compiled_uncounted
 def fill(buf: NDArray[np.uint8], series_field: int, symbols: NDArray[np.int64], columns: Columns) -> bool:
     """Writes series and samples of a body that ``measure`` has accepted; False when a sample is malformed."""
     is_second = series_field == SERIES_FIELD_2
