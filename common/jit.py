@@ -35,7 +35,7 @@ def compiled_uncounted(function: F) -> F:
     Its caller holds all arrays anyway. To count them, atomically, at each call within took up to two thirds of a scan.
     """
     assert "ndarray" not in str(function.__annotations__["return"]).lower(), "whoever calls it would free it once more"
-    return cast(F, njit(cache=True, nogil=True, _nrt=False)(function))
+    return cast(F, njit(cache=True, nogil=True, _nrt=False)(function))  # type: ignore[call-overload]
 
 
 def compiled_unchecked(function: F) -> F:

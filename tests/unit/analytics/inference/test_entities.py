@@ -56,7 +56,8 @@ def test_gpus_of_a_recorded_host_are_inferred_while_none_of_them_is_recorded() -
         ("n3", [series_key("node_load_1m", {"device": "n3"})]),
     )
     recorded = [Device(name, Role.HOST, rack="r1") for name in ("n1", "n2", "n3", "n4")]
-    facts = [TopologyFact(entity, 1, "inventory") for entity in (*recorded, Gpu("n2", "a", 0))]
+    entities: list[Device | Gpu] = [*recorded, Gpu("n2", "a", 0)]
+    facts = [TopologyFact(entity, 1, "inventory") for entity in entities]
     inferred = [Gpu("n1", "a", UNKNOWN_INDEX), Gpu("n1", "b", UNKNOWN_INDEX)]
     assert list(infer(index, Topology().with_facts(facts))) == inferred
     part = TopologyFact(Job("7", ("n1",), gpu_indices=(0,)), 1, "slurm")
