@@ -134,6 +134,8 @@ def apply_global_defaults(document: dict[str, Any]) -> dict[str, Any]:
     document = dict(document)
     ingest = _section(document, ("ingest",))
     for key in OF_INGEST:
+        if key in document and key in ingest:
+            raise WrongKey((key,), f"{key}: expected at the top or below ingest, found both")
         if key in document:
             ingest[key] = document.pop(key)
     data = shared.data_dir
@@ -166,7 +168,7 @@ def with_environment(document: dict[str, Any], environment: Mapping[str, str]) -
         for depth, section in enumerate(sections, start=1):
             try:
                 inside[section] = _section(inside, tuple(sections[:depth]))
-            except NotASection as error:
+            except WrongKey as error:
                 raise ConfigError(f"environment {variable}: {error}") from None
             inside = inside[section]
         try:
@@ -176,19 +178,19 @@ def with_environment(document: dict[str, Any], environment: Mapping[str, str]) -
     return document
 
 
-class NotASection(ConfigError):
-    """Something else stands where keys with values belong: ``where`` from the top of the document."""
+class WrongKey(ConfigError):
+    """What cannot be put together before it is validated: ``where`` from the top of the document."""
 
-    def __init__(self, where: tuple[str | int, ...], found: object) -> None:
-        super().__init__(f"{_dotted(where)}: expected keys with values, {_quoted(where, found)}")
+    def __init__(self, where: tuple[str | int, ...], message: str) -> None:
+        super().__init__(message)
         self.where = where
 
 
 def _section(document: dict[str, Any], where: tuple[str | int, ...]) -> dict[str, Any]:
-    """A copy of the section of ``document`` that the last of ``where`` names; NotASection when it is something else."""
+    """A copy of the section of ``document`` that the last of ``where`` names; WrongKey when it is something else."""
     section = document.get(str(where[-1]), {})
     if not isinstance(section, dict):
-        raise NotASection(where, section)
+        raise WrongKey(where, f"{_dotted(where)}: expected keys with values, {_quoted(where, section)}")
     return dict(section)
 
 
@@ -211,7 +213,7 @@ def load_settings(path: Path | None) -> Settings:
         document = with_environment(document, os.environ)
         catalogue.define(_own_metrics(document))  # first: other sections name them
         return Settings.model_validate(document)
-    except NotASection as error:
+    except WrongKey as error:
         catalogue.define(before)
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:

@@ -212,6 +212,10 @@ def test_errors_come_by_line_and_end_in_what_is_wrong(tmp_path):
             "2:1: job_sources: the name 'a' is duplicated",
         ),
         (
+            "ingest: {job_sources: []}\njob_sources: []\n",
+            "2:1: job_sources: expected at the top or below ingest, found both",
+        ),
+        (
             "ingest:\n  job_sources: [{name: a, file: b}, {name: a, file: c}]\n",
             "2:3: ingest.job_sources: the name 'a' is duplicated",
         ),
