@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common.units import Seconds
 from ingest.collectors.kernel_log.records import pci_address
-from ingest.collectors.kernel_log.xids import HOLD_S
+
+HOLD_S = 900.0
 
 
 class Format(StrEnum):

@@ -33,9 +33,6 @@ class _Gpu:
     counted: set[tuple[int, str]] = field(default_factory=set)
 
 
-HOLD_S = 900.0  # for how long an XID is the last one, where no settings say otherwise
-
-
 class HostXids:
     """uuids: of GPUs by PCI address. source: label of all series."""
 

@@ -9,8 +9,9 @@ import pynvml
 
 from common.units import to_ns
 from ingest.collectors.canonical_samples import SourceSample
+from ingest.collectors.kernel_log.config import HOLD_S
 from ingest.collectors.kernel_log.records import Xid, pci_address
-from ingest.collectors.kernel_log.xids import HOLD_S, HostXids
+from ingest.collectors.kernel_log.xids import HostXids
 
 Handle = Any
 _EVENTS_MAX = 1024  # of one collection; the rest waits
