@@ -15,7 +15,7 @@ RULES = {"rules": [{"source": "dcgm"}]}
         ({"host": "0.0.0.0", "tls": {"cert_file": "a", "key_file": "b"}}, "reachable from elsewhere"),
         ({"bearer_token_file": "a", "basic_auth": {"username": "a", "password_file": "b"}}, "either basic_auth or"),
         ({"rules": []}, "at least 1 item"),
-        ({"rules": [{"source": "unheard_of"}]}, "source: expected one of"),
+        ({"rules": [{"source": "unheard_of"}]}, "source: nothing maps the names of 'unheard_of': expected one of amd"),
         ({"path": "write"}, "path"),
     ],
 )
