@@ -336,8 +336,8 @@ def severity(
     """At least the floor of the kind, raised by the whole GPUs that are lost now or soon and by the GPU-seconds so far,
     and at most its ceiling, and that of the cause.
 
-    gpus: lost now, or about to be. known: severity so far, below which it never falls while the incident is open;
-    planned work is always INFO.
+    gpus: lost now, or about to be. known: severity so far, below which it never falls while the incident is open,
+    whatever the ceiling of its cause is by now; planned work is always INFO.
     waited_for: whether a job has shown for long enough that it waits; pressure on the fabric, and what is harmless, is
     INFO until then.
     """
@@ -350,4 +350,5 @@ def severity(
         grade = Severity.CRITICAL
     elif pages and gpus:
         grade = max(grade, Severity.WARNING, key=by_rank)
-    return min(max(grade, known, key=by_rank), row.severity_ceiling, cause.ceiling, key=by_rank)
+    grade = min(grade, cause.ceiling, key=by_rank)
+    return min(max(grade, known, key=by_rank), row.severity_ceiling, key=by_rank)

@@ -28,7 +28,7 @@ from analytics.detectors import detectors
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind, IncidentState, Severity
-from telemetry.objects import ObjectRef, device, parse_object
+from telemetry.objects import ObjectRef, device, job, parse_object
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, S
 
 
@@ -204,6 +204,16 @@ def test_severity(
 ) -> None:
     cause = cause_of(kind, device("node1"), frozenset(), "")
     assert severity(cause, known, gpus, cost, planned, CorrelateConfig(), waited_for=waited_for) is expected
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"), [(Severity.INFO, Severity.WARNING), (Severity.CRITICAL, Severity.CRITICAL)]
+)
+def test_the_ceiling_of_a_cause_holds_back_what_is_new_and_takes_nothing_back(
+    known: Severity, expected: Severity
+) -> None:
+    cause = cause_of(IncidentKind.LATE_CHECKPOINT, job("1"), frozenset(), "", ceiling=Severity.WARNING)
+    assert severity(cause, known, 64, 9e9, False, CorrelateConfig(), waited_for=True) is expected
 
 
 @pytest.mark.parametrize(("waited_for", "expected"), [(False, Severity.INFO), (True, Severity.WARNING)])
