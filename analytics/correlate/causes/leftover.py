@@ -11,6 +11,7 @@ from analytics.correlate.cost import lost_share
 from analytics.correlate.symptoms import hangs_s, sends_nothing
 from analytics.correlate.texts.phrases import short
 from analytics.correlate.view import CorrelationView
+from analytics.models.jobs.sending import HANGS_BY_ITSELF_S
 from analytics.models.jobs.work_level import LOW_SHARE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
@@ -18,8 +19,6 @@ from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectRef
 
 FAINT = frozenset(kind for kind, row in finding_kinds().items() if row.faint)
-# A GPU that hangs is named by then, and a host or a link that is gone before; see the detector ``gpu_hung``.
-_HANGS_BY_ITSELF_S = 29.0
 _HANGS = "all of its GPUs poll, none computes and its hosts send nothing; no part is known to be broken"
 
 
@@ -38,7 +37,7 @@ def propose(view: CorrelationView, left: Sequence[Finding], past_hold: frozenset
     for job in sorted(hanging):
         of_job = [finding for finding in others if finding.object == job and finding.kind in JOB_WAITS]
         claimed |= {finding.id for finding in of_job}
-        shown = {finding.id for finding in of_job if hangs_s(finding) >= _HANGS_BY_ITSELF_S}
+        shown = {finding.id for finding in of_job if hangs_s(finding) >= HANGS_BY_ITSELF_S}
         yield from _cause(view, IncidentKind.JOB_HANG, of_job, past_hold | shown, reason=_HANGS)
     others = [finding for finding in others if finding.id not in claimed]
     owners: defaultdict[str, list[Finding]] = defaultdict(list)

@@ -5,17 +5,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from analytics.detectors.spec import EvidenceColumns, computed_evidence
-from analytics.models.jobs.sending import HANG_SECONDS, SENT_SHARE, SILENT_SECONDS, Sending
+from analytics.models.jobs.sending import HANG_SECONDS, HANGS_BY_ITSELF_S, SENT_SHARE, SILENT_SECONDS, Sending
 from analytics.view.tick_view import TickView
 from telemetry.series import series_key
-
-# A GPU of it that hangs is named by then, so that it is the job that hangs; findings show their values once.
-_HANG_SHOWN_S = 29.0
 
 _SHOWN: tuple[tuple[str, str, Callable[[Sending], float]], ...] = (
     (SENT_SHARE, "ratio", lambda sending: sending.share),
     (SILENT_SECONDS, "seconds", lambda sending: sending.silent_s),
-    (HANG_SECONDS, "seconds", lambda sending: sending.hangs_s if sending.hangs_s >= _HANG_SHOWN_S else np.nan),
+    # Not before: findings show their values once.
+    (HANG_SECONDS, "seconds", lambda sending: sending.hangs_s if sending.hangs_s >= HANGS_BY_ITSELF_S else np.nan),
 )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 # Names of the evidence: the part of the usual that is sent, and how long nothing is and all GPUs poll.
 SENT_SHARE, SILENT_SECONDS, HANG_SECONDS = "sent_share", "silent_seconds", "hang_seconds"
+HANGS_BY_ITSELF_S = 29.0  # from here on: a GPU that hangs is named by then (``gpu_hung.py``), and what is gone before
 _SILENT_SHARE = 0.01  # of what it usually sends: heartbeats of frameworks and NICs remain; an assumption
 _LEARNED_MIN, _LEARNED_MAX = 6, 60  # collections
 _BYTES_PER_SECOND_MIN = 10e6  # of each NIC on average: heartbeats, logs and metrics send less
