@@ -8,11 +8,21 @@ from analytics.config import EngineConfig
 from analytics.engine import Engine, Output
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable, series_key
+from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role
 
 SECOND = 10**9
 START_NS = 1_700_000_000 * SECOND
 INTERVAL_S = 10
 CONFIG = EngineConfig(interval_s=INTERVAL_S)
+
+
+def writing_job(hosts: Sequence[str], gpus: int) -> list[Entity]:
+    """Job 7 on these hosts, of so many GPUs each, which have mounted the file system scratch."""
+    entities: list[Entity] = [Job("7", tuple(hosts), "train", "ada", started_ns=START_NS)]
+    for host in hosts:
+        entities += [Device(host, Role.HOST), Mount(host, "scratch")]
+        entities += [Gpu(host, f"GPU-{host}-{n}", n, "") for n in range(gpus)]
+    return entities
 
 
 def table(device: str, keys: Sequence[str], job: str = "gnmi") -> SeriesTable:

@@ -8,8 +8,8 @@ import pytest
 from analytics.engine import Engine
 from telemetry.findings import Evidence, Finding
 from telemetry.series import series_key
-from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role, TopologyFact
-from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, table
+from telemetry.topology import TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, table, writing_job
 
 HOSTS, TARGETS, GPUS = ("node0", "node1"), 3, 2
 PERIOD_S, LASTS_S, LATE_S, END_S = 120, 20, 630, 760
@@ -21,11 +21,8 @@ USUAL, MOST = 1e9, 9e9  # bytes a second of a target that others use: as always,
 def late(others: float, sent: Sequence[float] = (REST, REST)) -> list[Finding]:
     """Findings of a late checkpoint. others: what others move of one target meanwhile; sent: by each host."""
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
-    entities: list[Entity] = [Job("7", HOSTS, "train", "ada", started_ns=START_NS)]
-    for host in HOSTS:
-        entities += [Device(host, Role.HOST), Mount(host, "scratch")]
-        entities += [Gpu(host, f"GPU-{host}-{n}", n, "") for n in range(GPUS)]
-    engine.add_facts([TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities])
+    facts = [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in writing_job(HOSTS, GPUS)]
+    engine.add_facts(facts)
     names = ("read_bytes_total", "written_bytes_total", "operation_duration_seconds_sum")
     keys = [
         series_key(

@@ -9,8 +9,8 @@ from analytics.engine import Engine
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind, FindingState
 from telemetry.series import series_key
-from telemetry.topology import Device, Entity, Gpu, Job, Mount, Role, TopologyFact
-from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, table
+from telemetry.topology import TopologyFact
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, batch, table, writing_job
 
 HOSTS = ("node0", "node1", "node2", "node3")
 GPUS, PERIOD_S, LASTS_S, LATE_S, END_S = 2, 300, 80, 1050, 1300
@@ -41,11 +41,8 @@ def findings(
 ) -> list[Finding]:
     """late: what hosts send in the checkpoint at ``LATE_S``, which takes until the end."""
     engine, rng = Engine(CONFIG), np.random.default_rng(1)
-    entities: list[Entity] = [Job("7", HOSTS, "train", "ada", started_ns=START_NS)]
-    for host in HOSTS:
-        entities += [Device(host, Role.HOST), Mount(host, "scratch")]
-        entities += [Gpu(host, f"GPU-{host}-{n}", n, "") for n in range(GPUS)]
-    engine.add_facts([TopologyFact(entity, START_NS - SECOND, "inventory") for entity in entities])
+    facts = [TopologyFact(entity, START_NS - SECOND, "inventory") for entity in writing_job(HOSTS, GPUS)]
+    engine.add_facts(facts)
     ost = {"device": "oss0", "system": "lustre", "fs": "scratch", "target": "OST0000", "side": "server"}
     stored = table("oss0", [series_key("storage_written_bytes_total", ost)])
     written, sent, read = 1e9, dict.fromkeys(HOSTS, 1e9), dict[str, list[float]]()
