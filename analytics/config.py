@@ -99,6 +99,10 @@ class EngineConfig(BaseModel):
     def interval_ns(self) -> int:
         return round(self.interval_s * 1e9)
 
+    def reported_since_ns(self, end_ns: int) -> int:
+        """Since when findings have to be active by ``end_ns`` for what they are about not to be the normal yet."""
+        return end_ns - round(self.reported_follow_s * 1e9)
+
     @property
     def light_tick_ns(self) -> int:
         return max(1, self.interval_ns // (2 * LIGHT_TICKS))

@@ -329,13 +329,10 @@ class Engine:
 
     def _reported(self, end_ns: int) -> NDArray[np.bool_]:
         """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""
-        since_ns = self._reported_since_ns(end_ns)
+        since_ns = self.config.reported_since_ns(end_ns)
         known = self.detectors.detectors
         about = ((each.metrics, self.findings.active_about(each.name, since_ns=since_ns)) for each in known)
         return reported_series(self.registry, self._selections, ((metrics, names) for metrics, names in about if names))
-
-    def _reported_since_ns(self, end_ns: int) -> int:
-        return end_ns - round(self.config.reported_follow_s * 1e9)
 
     def _data(self, end_ns: int) -> TickData:
         topology = self.topology
@@ -357,13 +354,14 @@ class Engine:
         if not self._compares:
             return Derived(forecasts=forecasts)
         working_job, classes = self.working.update(view)
-        slowed = self.findings.active_about(REPORTED_BY, since_ns=self._reported_since_ns(view.end_ns))
+        since_ns = self.config.reported_since_ns(view.end_ns)
+        slowed = self.findings.active_about(REPORTED_BY, since_ns=since_ns)
         jobs = self.activity.update(view, {parse_object(name).name for name in slowed})
         imposing = self.findings.active_about(*IMPOSED_BY, since_ns=view.end_ns - WATCHDOG_NS)
         faulty = {parse_object(name).device for name in imposing} - {""}
         traffic = self.traffic.update(view, jobs, faulty)
-        slow = self.findings.active_about(SLOW_BY, since_ns=self._reported_since_ns(view.end_ns))
-        return Derived(jobs, working_job, classes, forecasts, traffic, filesystems_of_targets(slow))
+        slow = filesystems_of_targets(self.findings.active_about(SLOW_BY, since_ns=since_ns))
+        return Derived(jobs, working_job, classes, forecasts, traffic, slow)
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""
