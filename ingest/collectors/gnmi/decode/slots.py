@@ -29,6 +29,7 @@ class PathSlots:
         self._resolve, self._resolve_leaf, self._paths_max = resolve, resolve_leaf, paths_max
         self._paths = PathTable()
         self._resolved: list[Resolved] = []
+        self._of_many_keys: dict[Elements, Resolved] = {}
         self._nodes: list[Node] = []
         self.rows: NDArray[np.int32] = np.full(64, IGNORED, np.int32)
         self.refused = 0
@@ -50,7 +51,7 @@ class PathSlots:
         except DecodeError:
             return UNKNOWN
         slot = self._paths.add(prefix, path)
-        resolved = self._resolve_leaf(raw) if is_leaf else self._resolve(raw)
+        resolved = self._resolved_once(raw, self._resolve_leaf if is_leaf else self._resolve)
         self._resolved.append(resolved)
         self._nodes.append(Node(raw))
         if slot >= self.rows.size:
@@ -59,6 +60,14 @@ class PathSlots:
         if isinstance(resolved, Leaf):
             self.update_row(slot, resolved)
         return slot
+
+    def _resolved_once(self, raw: Elements, resolve: Callable[[Elements], Resolved]) -> Resolved:
+        """A step's keys are a map, which protobuf and Go write in any order: then a path has several slots."""
+        if all(len(keys) < 2 for _, keys in raw):
+            return resolve(raw)
+        if raw not in self._of_many_keys:
+            self._of_many_keys[raw] = resolve(raw)
+        return self._of_many_keys[raw]
 
     def resolved(self, slot: int) -> Resolved:
         return self._resolved[slot]

@@ -355,6 +355,20 @@ def test_a_message_that_is_cut_off_is_malformed_wherever_the_protobuf_runtime_re
             assert (decoded.malformed, list(samples(decoded).values())) == (1, [3.0]), end
 
 
+def test_a_path_is_one_path_in_whatever_order_its_keys_are_written() -> None:
+    """A map on the wire has no order: Go writes another one each time, protobuf in Python one for each process."""
+    keys = [gnmi_pb2.PathElem(key={name: "main"}).SerializeToString() for name in ("identifier", "name")]
+    one = decoder()
+    for order in (keys, keys[::-1]):
+        elem = gnmi_pb2.PathElem(name="protocol").SerializeToString() + b"".join(order)
+        written = bytes([0x1A, len(elem)]) + elem
+        made = notification("/network-instances")
+        made.update.update.add(path=gnmi_pb2.Path.FromString(written)).val.uint_val = 1
+        path = made.update.update[0].path.SerializeToString()
+        one.decode([made.SerializeToString().replace(path, written)], NOW)
+    assert one.unmapped.count == 1
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 120), st.integers(0, 255), st.booleans())
 def test_a_damaged_message_never_breaks_the_decoder(place: int, byte: int, cut: bool) -> None:
