@@ -32,7 +32,8 @@ async def test_what_the_bus_does_not_take_goes_to_the_disk_and_comes_back_in_ord
     process.feed(0, 1, 2)
     await until(lambda: process.publisher.details()["spooled_bytes"] > 0)
     process.feed(3, 4)
-    await until(lambda: process.on_disk() == 50)
+    await until(lambda: process.publisher.details()["spooled_samples"] == 20)
+    assert process.on_disk() == 50
     process.now_ns += 60 * NS_PER_S
     details = process.publisher.details()
     assert (details["spooled_samples"], details["spooled_seconds"], details["spool_unwritable"]) == (20, 60, 0)
