@@ -79,6 +79,15 @@ ALERTS = (
         "10m",
     ),
     Alert(
+        "FabricscopeCollectionsLeftOut",
+        "sum by (instance, reason) "
+        '(rate(fabricscope_ingest_collections_skipped_total{reason=~"cpu|memory|descriptors"}[5m])) '
+        "> on (instance) group_left () 0.1 * sum by (instance) (rate(fabricscope_ingest_collections_total[5m]))",
+        "{{ $labels.instance }} leaves out collections, as it has too little: {{ $labels.reason }}",
+        "Each target is seen less often, so faults are found late. Give ingest more of it, or fewer targets.",
+        "10m",
+    ),
+    Alert(
         "FabricscopeTargetsSilent",
         'avg by (cluster) (up{target!=""}) < 0.9',
         "{{ $value | humanizePercentage }} of the targets of {{ $labels.cluster }} answer",

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+_WORDS_ALIKE = 0.65  # "consul" and "configs" have 0.62, "ulr" and "url" 0.67
+_WORD_CHARS_MIN = 3  # shorter ones are units, as in interval_s, which one key has and the other does not
+
 
 def similar_key(root: type[BaseModel], where: Sequence[str | int], further: Sequence[str] = ()) -> str | None:
     """The key most like the last one of ``where``, among those that may stand in its place; None where none is.
@@ -20,7 +23,13 @@ def similar_key(root: type[BaseModel], where: Sequence[str | int], further: Sequ
     for part in path:
         kinds = [inner for kind in kinds for inner in _inside(kind, part)]
     known = sorted({name for kind in kinds for name in _fields(kind)} | (set() if path else set(further)))
-    return next(iter(get_close_matches(str(key), known, 1)), None)
+    return next((name for name in get_close_matches(str(key), known) if _is_misspelt(str(key), name)), None)
+
+
+def _is_misspelt(key: str, name: str) -> bool:
+    """Whether each word of the key is like one of the name's: ``metric_relabel_configs`` is no ``relabel_configs``."""
+    words = [word for word in key.split("_") if len(word) >= _WORD_CHARS_MIN]
+    return all(get_close_matches(word, name.split("_"), 1, _WORDS_ALIKE) for word in words)
 
 
 def _inside(kind: Any, part: str | int) -> Iterator[Any]:

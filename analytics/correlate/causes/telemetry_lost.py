@@ -12,6 +12,10 @@ from telemetry.objects import ObjectRef, device
 from telemetry.series import parse_series_key
 
 _TOGETHER_MIN = 3  # devices: two may go silent by chance
+_CHECK_INGEST = (
+    "Ask /-/ready of the API whether ingest leaves out collections for want of CPU, memory or file descriptors: give "
+    "it more. If not, see whether it runs, and check the way from it to these devices."
+)
 
 
 def propose(view: CorrelationView) -> Iterable[Cause]:
@@ -47,11 +51,14 @@ def _groups(view: CorrelationView) -> Iterable[tuple[str, frozenset[str]]]:
 def _collector(view: CorrelationView, silent: Sequence[ObjectRef], found: Sequence[Finding], of: str) -> Cause:
     collectors = sorted({name for finding in found if (name := _collector_of(finding))})
     by = f", all collected by {collectors[0]}" if len(collectors) == 1 else ""
+    which = f"{len(silent)} of {of} at once{by}"
     return cause_of(
         IncidentKind.TELEMETRY_LOST,
         view.root(IncidentKind.TELEMETRY_LOST, silent),
         frozenset(finding.id for finding in found),
-        f"{len(silent)} of {of} at once{by}: suspect what collects them",
+        f"{which}: suspect what collects them",
+        headline=f"no telemetry from {which}",
+        action=_CHECK_INGEST,
     )
 
 

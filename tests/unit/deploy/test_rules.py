@@ -28,6 +28,8 @@ WELL = {
     'fabricscope_ingest_samples_received_total{instance="ingest"}': "0+1000x100",
     'fabricscope_ingest_collections_total{instance="ingest",outcome="up"}': "0+100x100",
     'fabricscope_ingest_collections_total{instance="ingest",outcome="timeout"}': "0+1x100",
+    'fabricscope_ingest_collections_skipped_total{instance="ingest",reason="running"}': "0+90x100",
+    'fabricscope_ingest_collections_skipped_total{instance="ingest",reason="cpu"}': "0+2x100",
     'up{cluster="pod1",device="leaf1",target="gnmi/leaf1"}': "1x100",
     'fabricscope_bus_catch_up_seconds{stage="analytics"}': "0x100",
     'fabricscope_export_lag_seconds{instance="export"}': "3x100",
@@ -47,6 +49,9 @@ WRONG = {
     "FabricscopeNoSamples": {'fabricscope_ingest_samples_received_total{instance="ingest"}': "1000x100"},
     "FabricscopeCollectionsFail": {
         'fabricscope_ingest_collections_total{instance="ingest",outcome="timeout"}': "0+50x100"
+    },
+    "FabricscopeCollectionsLeftOut": {
+        'fabricscope_ingest_collections_skipped_total{instance="ingest",reason="cpu"}': "0+20x100"
     },
     "FabricscopeTargetsSilent": {'up{cluster="pod1",device="leaf1",target="gnmi/leaf1"}': "0x100"},
     "FabricscopeStageBehind": {'fabricscope_bus_catch_up_seconds{stage="analytics"}': "3600x100"},

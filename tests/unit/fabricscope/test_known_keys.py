@@ -19,6 +19,18 @@ from fabricscope.settings import OF_INGEST, Settings
         (("recording", "pth"), "path"),  # of a section that may be absent
         (("zzzzqq",), None),
         (("ingest", "gnmi_configs", 0, "scrape_config"), None),  # those of the top stand there alone
+        (("ingest", "scrape_configs", 0, "interval_s"), "scrape_interval"),
+        (("ingest", "scrape_configs", 0, "jobname"), "job_name"),
+        (("ingest", "scrape_configs", 0, "relable_config"), "relabel_configs"),
+        # Keys of Prometheus: a word that no key has is no misspelling, and another rule does something else.
+        (("ingest", "scrape_configs", 0, "metric_relabel_configs"), None),
+        (("ingest", "scrape_configs", 0, "metrics_relabel_config"), None),
+        (("ingest", "scrape_configs", 0, "kubernetes_sd_configs"), None),
+        (("ingest", "scrape_configs", 0, "consul_sd_configs"), None),
+        (("ingest", "scrape_configs", 0, "sample_limit"), None),
+        (("ingest", "job_sources", 0, "relabel_configs"), None),
+        (("metric_relabel_configs",), None),
+        (("remote_read",), None),
     ],
 )
 def test_the_key_that_was_meant(where: tuple[str | int, ...], key: str | None) -> None:

@@ -39,6 +39,16 @@ def test_most_devices_of_a_role_at_once_are_what_collects_them(cluster: Fabric, 
     assert "fired: 5 of 8 devices of role host at once, all collected by dcgm: suspect what collects them" in texts
 
 
+def test_what_collects_them_is_named_and_to_be_checked_and_none_of_them(cluster: Fabric, run: Run) -> None:
+    """As where ingest is short of CPU: it leaves out collections, and all of the devices are well."""
+    run.tick(*(silent(cluster, f"node{n}", "dcgm") for n in range(1, 6)))
+    run.tick(ticks=4)
+    what, _, _ = run.only.title.partition(" — ")
+    assert what == "[INFO] pod1: no telemetry from 5 of 8 devices of role host at once, all collected by dcgm"
+    assert run.only.action.startswith("Ask /-/ready of the API whether ingest leaves out collections")
+    assert "node" not in run.only.action
+
+
 def test_half_of_a_role_are_so_many_devices(cluster: Fabric, run: Run) -> None:
     run.tick(*(silent(cluster, f"node{n}", "dcgm") for n in range(1, 5)))
     run.tick(ticks=4)
