@@ -37,7 +37,6 @@ from telemetry.samples import SampleBatch
 from telemetry.series import parse_series_key
 from tests.waiting import DEADLINE_S
 
-START_NS = time.time_ns() - 30 * NS_PER_S  # collectors take only times around now
 CONFIG = ServeConfig(
     cluster=SimulatorConfig(hosts=2, interval_s=2, jobs=JobMix(jobs=1)), address_offset=60 + os.getpid() % 180
 )
@@ -62,12 +61,12 @@ COLLECTIONS = (None, CollectionConfig(), preset("frames-only+no-ecn"))
 
 
 @asynccontextmanager
-async def served(cluster: SimulatedCluster, config: ServeConfig) -> AsyncIterator[None]:
+async def served(cluster: SimulatedCluster, config: ServeConfig, start_ns: int) -> AsyncIterator[None]:
     """Serves the simulated cluster as it is now."""
     io_times = IoTimes(len(cluster.layout.targets))
     io_times.observe(cluster.readings.storage)
     latest = Latest(copied(cluster.readings))
-    plan = CollectionPlan(config.collection, config.cluster, cluster.layout, START_NS) if config.collection else None
+    plan = CollectionPlan(config.collection, config.cluster, cluster.layout, start_ns) if config.collection else None
     groups = build_listeners(config, cluster.layout, latest, io_times, Credentials(), plan)
     servers = [server for group in groups.values() for server in group]
     try:
@@ -99,36 +98,42 @@ def directly_read(cluster: SimulatedCluster) -> dict[str, float]:
     return {key: value for key, value in found.values.items() if "lane" not in parse_series_key(key)[1]}
 
 
-async def scrape(settings: dict[str, object], found: Collected, workers: ThreadPoolExecutor) -> None:
+async def scrape(settings: dict[str, object], found: Collected, start_ns: int, workers: ThreadPoolExecutor) -> None:
     # Whatever the machine does besides: each target is read once.
     job = ScrapeConfig.model_validate({**settings, "scrape_interval": "10m", "scrape_timeout": "10m"})
     for target in resolve(job, [TargetGroup(targets=one.targets, labels=one.labels) for one in job.static_configs]):
-        collector = ExpositionCollector(job, target, CollectorContext(Ledger(0), lambda: START_NS, workers))
-        found.add(await collector.collect(START_NS))
+        collector = ExpositionCollector(job, target, CollectorContext(Ledger(0), lambda: start_ns, workers))
+        found.add(await collector.collect(start_ns))
         await collector.stop()
 
 
-@pytest.fixture(scope="module")
-def cluster() -> SimulatedCluster:
+@pytest.fixture
+def start_ns() -> int:
+    """Collectors take only times around now, and it may be hours since the suite began."""
+    return time.time_ns() - 30 * NS_PER_S
+
+
+@pytest.fixture
+def cluster(start_ns: int) -> SimulatedCluster:
     """Half a minute of training."""
-    running = SimulatedCluster(CONFIG.cluster, START_NS)
-    running.advance(START_NS + 30 * NS_PER_S)
+    running = SimulatedCluster(CONFIG.cluster, start_ns)
+    running.advance(start_ns + 30 * NS_PER_S)
     return running
 
 
 @pytest.mark.parametrize("how", COLLECTIONS, ids=["default", "planned", "less"])
 async def test_every_number_of_the_cluster_arrives_under_its_canonical_name(
-    cluster: SimulatedCluster, tmp_path: Path, how: CollectionConfig | None
+    cluster: SimulatedCluster, start_ns: int, tmp_path: Path, how: CollectionConfig | None
 ) -> None:
     config, absent = CONFIG.model_copy(update={"collection": how}), how.absent if how else ()
     directly = directly_read(cluster)
     expected = {key: value for key, value in directly.items() if parse_series_key(key)[0] not in absent}
     found = Collected()
     settings = collection(config, cluster.layout, tmp_path / "inventory.yaml")
-    async with served(cluster, config):
+    async with served(cluster, config, start_ns):
         with ThreadPoolExecutor(2) as workers:
             for job in settings["scrape_configs"]:
-                await scrape(job, found, workers)
+                await scrape(job, found, start_ns, workers)
         jobs = [GnmiConfig.model_validate(job) for job in settings["gnmi_configs"]]
         streams = [
             asyncio.create_task(GnmiCollector(job, target, Ledger(0)).run(found.add))
