@@ -12,6 +12,7 @@ from analytics.correlate.cluster.cluster import Cluster
 from analytics.correlate.cluster.reach import Reach
 from analytics.correlate.pace import loses_more
 from analytics.correlate.pressure import explains_wait, is_ordinary
+from analytics.correlate.repaired import loses_nothing
 from analytics.correlate.sessions import other_ends
 from analytics.correlate.storage_clients import is_on_path, path_of, refs_of
 from analytics.correlate.symptoms import Near, Shown, begins_in_time, contradicts, follows, waits_in_time
@@ -74,6 +75,7 @@ class _Nearby:
         self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         self._unseen = {at for at, claim in enumerate(claims) if _is_unseen(view, claim)}
+        self._repaired = {at for at, claim in enumerate(claims) if loses_nothing(view, claim)}
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
 
@@ -81,14 +83,18 @@ class _Nearby:
         """The nearest claim: of equally near ones the one that has it, else the one that began or changed just before
         it, else the strongest. Ordinary pressure takes it from no incident that has it, however near: that is always
         there. What a job depends on and was broken long before it waits, also what has it, leaves it to what may slow
-        the job and began just then. What cannot cost a job so much comes last. What is not seen keeps what it has only
-        where nothing else explains it."""
+        the job and began just then. What cannot cost a job so much comes last, and a link of which FEC repairs all
+        after what began just then. What is not seen keeps what it has only where nothing else explains it."""
         slow = self._slow if finding.kind in JOB_WAITS else ()
         small = {at for at in slow if loses_more(self._view, self._claims[at], finding)}
         if unseen := self._unseen.intersection(self._with_key.get(holder, ())):
             seen = self._nearest(finding, None, small | unseen)
             if seen is not None:
                 return seen
+        if self._repaired and finding.kind in JOB_WAITS:
+            losing = self._nearest(finding, holder, small | self._repaired)
+            if losing is not None and self._timely(losing, finding):
+                return losing
         best = self._nearest(finding, holder, small)
         return self._nearest(finding, holder, frozenset()) if best is None and small else best
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
@@ -62,3 +64,23 @@ def test_a_link_that_came_back_from_a_flap_worse_is_wear_and_the_flap_is_over(cl
     found = {incident.kind: incident for incident in run.incidents.values()}
     assert found[I.LINK_FLAPPING].state is IncidentState.RESOLVED
     assert (found[I.WEAR].state, found[I.WEAR].severity) == (IncidentState.FIRING, Severity.INFO)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "began_s", "expected"),
+    [
+        (3e-6, 5, I.SLOW_RECEIVER),  # FEC repairs all of it, so nobody waits for that
+        (3e-6, -300, I.LINK_DEGRADED),  # the pauses began long before the job slowed down
+        (1e-3, 5, I.LINK_DEGRADED),  # more than FEC repairs: frames are lost
+    ],
+)
+def test_a_job_that_slows_down_beside_errors_that_are_repaired_waits_for_pressure_that_began_with_it(
+    ratio: float, began_s: float, expected: I, cluster: Fabric, run: Run
+) -> None:
+    evidence = (Evidence("fabric_port_bit_error_ratio{}", ratio, 2e-9, "ratio"),)
+    errors = cluster.find(K.LINK_ERRORS, cluster.facing(1, 2))
+    slowed = replace(cluster.find(K.JOB_SLOWED, "job:1", 10, score=0.5), confidence=0.2)  # one low bin
+    run.tick(replace(errors, detector="fec_budget", evidence=evidence), slowed)
+    run.tick(cluster.find(K.PFC_PAUSE_RECEIVED, cluster.facing(3, 2), began_s), ticks=4)
+    assert [one.kind for one in run.incidents.values() if slowed.id in one.findings] == [expected]
+    assert (run.of_kind(I.SLOW_RECEIVER).severity is Severity.INFO) == (expected is I.LINK_DEGRADED)
