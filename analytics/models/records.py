@@ -1,8 +1,12 @@
 """Records of numbers: a class of fields as the layout of numpy's and the compiler's rows."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+
+# Whatever the other numbers of a record are: a number in single precision, and one of 0 to 255.
+Single = Annotated[float, "f4"]
+Few = Annotated[float, "u1"]
 
 
 def record_of(fields: type, number: str = "f8") -> np.dtype[Any]:
@@ -17,5 +21,6 @@ def record_of(fields: type, number: str = "f8") -> np.dtype[Any]:
     >>> record_of(Point, "f4")
     dtype([('x', '<f4'), ('y', '<f4')])
     """
+    names = {float: number, Single: "f4", Few: "u1"}
     kinds = fields.__annotations__.items()
-    return np.dtype([(name, number if kind is float else record_of(kind, number)) for name, kind in kinds])
+    return np.dtype([(name, names[kind] if kind in names else record_of(kind, number)) for name, kind in kinds])

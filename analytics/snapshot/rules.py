@@ -7,7 +7,7 @@ of devices: ``Multivariate.blocks``.
 from analytics.derived import flaps, job_memory, job_traffic, working_gpus
 from analytics.detectors import lifecycle
 from analytics.events import event_log
-from analytics.models.scoring import live
+from analytics.models.scoring import formats
 from analytics.snapshot.block import Rule
 from analytics.window import watermark
 
@@ -31,8 +31,13 @@ RULES = {
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
     "scores": Rule(
-        format=4,
-        migrations={1: live.from_format_1, 2: live.from_format_2, 3: live.from_format_3},
+        format=5,
+        migrations={
+            1: formats.from_format_1,
+            2: formats.from_format_2,
+            3: formats.from_format_3,
+            4: formats.from_format_4,
+        },
         settings=(*PER_COLLECTION, "baseline_horizon_s"),
     ),
     "trends": Rule(),

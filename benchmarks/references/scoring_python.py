@@ -52,6 +52,7 @@ def scored(detector: SeriesScorer, times_ns: NDArray[np.int64], values: NDArray[
 def _fields(record: np.void) -> SimpleNamespace:
     """A record as the quickest thing that has its fields in plain Python."""
     values = {name: record[name] for name in record.dtype.names or ()}
+    values |= {name: value.item() for name, value in values.items() if isinstance(value, np.number)}
     nested = {name: _fields(value) for name, value in values.items() if isinstance(value, np.void)}
     return SimpleNamespace(**values | nested)
 

@@ -6,87 +6,102 @@ A record is declared once, as a class with its fields: see ``models/records.py``
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.records import record_of
+from analytics.models.records import Few, Single, record_of
 
 
 class Level:
     """A robust level with its scale, both slow, and a fast level beside them."""
 
     level: float
-    scale: float  # mean absolute deviation from the level
+    scale: Single  # mean absolute deviation from the level
     count: float  # values learned
-    outliers: float  # anomalous values in a row
+    outliers: Single  # anomalous values in a row
     outlier_level: float  # their running mean
     fast: float
-    fast_scale: float  # mean absolute error of the fast level as a forecast
+    fast_scale: Single  # mean absolute error of the fast level as a forecast
+
+
+class Residuals(Level):
+    """The same of what a season leaves of the values: all are near 0, so single precision is enough."""
+
+    level: Single
+    scale: Single
+    count: Single
+    outliers: Single
+    outlier_level: Single
+    fast: Single
+    fast_scale: Single
 
 
 class Phase:
     """The search for a period among slots of equal time, and the period that was found."""
 
-    values_per_slot: float
-    slot_s: float
+    values_per_slot: Single
+    slot_s: Single
     anchor: float  # the value of 0 quanta
-    quantum: float
+    quantum: Single
     newest: float  # slot number
     oldest: float
-    lag: float  # length of the period in slots, 0 while it is searched for
-    proved: float  # 1 when the period is used
-    error: float  # mean absolute error of a forecast by the period
-    wrong_error: float  # … and by a wrong lag
-    judged: float  # values that both were measured on
-    lags_tried: float
-    difference_sum: float
-    best_share: float
-    best_lag: float
-    run: float  # values in a row that are off to one side, negative when below
-    run_distance: float  # the smallest distance in that run
+    lag: Single  # length of the period in slots, 0 while it is searched for
+    proved: Few  # 1 when the period is used
+    error: Single  # mean absolute error of a forecast by the period
+    wrong_error: Single  # … and by a wrong lag
+    judged: Single  # values that both were measured on
+    lags_tried: Single
+    difference_sum: Single
+    best_share: Single
+    best_lag: Single
+    run: Single  # values in a row that are off to one side, negative when below
+    run_distance: Single  # the smallest distance in that run
 
 
 class Core:
-    """All single numbers of a series. values: level of the values; residuals: of what the season leaves of them."""
+    """All single numbers of a series; in double precision are those which may be large beside their changes.
+
+    values: level of the values. residuals: of what the season leaves of them.
+    """
 
     values: Level
-    residuals: Level
+    residuals: Residuals
     time_s: float  # of the newest value
-    interval_s: float  # usual time between values
-    drift: float  # fast running mean of the distance from the level
+    interval_s: Single  # usual time between values
+    drift: Single  # fast running mean of the distance from the level
     last: float
-    run: float  # equal values in a row
-    run_mean: float
-    run_max: float  # slowly forgotten
+    run: Single  # equal values in a row
+    run_mean: Single
+    run_max: Single  # slowly forgotten
     anchor: float  # the value that the season is relative to
     season_from_s: float  # when the season began to be learned
-    bin_s: float  # width of a bin of the day, 0 without a season
-    season_proved: float  # 1 when the season is used
-    day_error: float  # mean absolute error of the day alone
-    week_error: float  # … and with the hour of the week
-    gross_scale: float  # mean absolute deviation with all outliers
-    drift_slow: float  # slow running mean of the distance from the level
-    runs: float  # runs of equal values that have ended
-    streak: float  # unusual scores in a row
+    bin_s: Single  # width of a bin of the day, 0 without a season
+    season_proved: Few  # 1 when the season is used
+    day_error: Single  # mean absolute error of the day alone
+    week_error: Single  # … and with the hour of the week
+    gross_scale: Single  # mean absolute deviation with all outliers
+    drift_slow: Single  # slow running mean of the distance from the level
+    runs: Single  # runs of equal values that have ended
+    streak: Single  # unusual scores in a row
     prior_level: float  # the level before an event
-    prior_at: float  # count of values when a level was left last; negative where that before the event holds again
-    prior_hits: float  # values in a row that are near it again
-    reported: float  # values of late that alerted, or nearly
-    quantum: float  # of the season's bins
+    prior_at: Single  # count of values when a level was left last; negative where that before the event holds again
+    prior_hits: Few  # values in a row that are near it again
+    reported: Single  # values of late that alerted, or nearly
+    quantum: Single  # of the season's bins
     phase: Phase
-    step_scale: float  # mean absolute step from value to value
-    rest: float  # share of the values that are at rest: near the level
-    departures: float  # values that were not
-    height: float  # … and their mean distance from the level
+    step_scale: Single  # mean absolute step from value to value
+    rest: Single  # share of the values that are at rest: near the level
+    departures: Single  # values that were not
+    height: Single  # … and their mean distance from the level
 
 
 class Tails:
-    """float32[EXPERTS] each: the tail of each expert's statistic; ladder: float32[RUNGS, EXPERTS]."""
+    """[EXPERTS] each: the tail of each expert's statistic; ladder: [RUNGS, EXPERTS]."""
 
     threshold: NDArray[np.float32]
     excess: NDArray[np.float32]  # mean excess over the threshold
     square: NDArray[np.float32]  # mean square of the excess
     excesses: NDArray[np.float32]  # how many there were
     newest: NDArray[np.float32]  # count of values when the newest stretch of events began
-    top: NDArray[np.float32]  # rungs that its events reached
-    ladder: NDArray[np.float32]  # stretches whose events reached each of the heights
+    top: NDArray[np.uint8]  # rungs that its events reached
+    ladder: NDArray[np.uint16]  # stretches whose events reached each of the heights, times ``STRETCH``
 
 
 class Season:
@@ -137,6 +152,7 @@ class Moment:
 LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, PHASE_UP, PHASE_DOWN = range(8)
 EXPERTS = 8
 RUNGS = 8
+STRETCH = 1024.0  # of a ladder: one stretch; there are never 30, as they are forgotten
 
 UNKNOWN = -32768  # of a bin
 DAY_BINS, WEEK_BINS, SCALE_BINS = 144, 168, 24
@@ -148,6 +164,9 @@ DAY_S, HOUR_S = 86400.0, 3600.0
 CORE = record_of(Core)
 MOMENT = record_of(Moment)
 POOL = record_of(Pool)
-TAILS = np.dtype([(name, "f4", (RUNGS, EXPERTS) if name == "ladder" else EXPERTS) for name in Tails.__annotations__])
+_EXPERTS = ("threshold", "excess", "square", "excesses", "newest")
+TAILS = np.dtype(
+    [*((name, "f4", EXPERTS) for name in _EXPERTS), ("top", "u1", EXPERTS), ("ladder", "u2", (RUNGS, EXPERTS))]
+)
 SEASON = np.dtype([("bins", "i2", DAY_BINS + WEEK_BINS + SCALE_BINS), ("slots", "i2", SLOTS)])
 STATE_BYTES = CORE.itemsize + TAILS.itemsize + SEASON.itemsize

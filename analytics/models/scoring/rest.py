@@ -3,12 +3,14 @@
 Their scale would be that of the rest, and whatever leaves it hundreds of standard deviations away.
 """
 
+import numpy as np
+
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import JUMP_DOWN, JUMP_UP, LEVEL_DOWN, LEVEL_UP, Core, Tails
 from common.jit import compiled_unchecked as compiled
 
 # Share of values at rest from which on a series is measured by its departures, at first a little.
-RESTING, _FULLY = 0.6, 0.9
+RESTING, _FULLY = float(np.float32(0.6)), 0.9  # the first as ``Core`` holds it
 _NEAR_HEIGHT, _NEAR_SCALE = 0.25, 0.15  # of the usual height, and of the scale with all outliers: near enough for rest
 _HEIGHT_SHARE = 0.3  # of the usual height, as a scale
 _KEPT, _ENOUGH = 50.0, 20.0  # departures

@@ -14,10 +14,10 @@ from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEASON,
 from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
-# The numbers that each array of records consists of, and a row of it.
+# The numbers, or bytes, that each array of records consists of, and a row of it.
 _NUMBERS = {
-    "core": (np.float64, CORE),
-    "tails": (np.float32, TAILS),
+    "core": (np.uint8, CORE),
+    "tails": (np.uint8, TAILS),
     "season": (np.int16, SEASON),
     "pools": (np.float64, np.dtype((POOL, EXPERTS))),
 }

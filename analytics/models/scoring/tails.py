@@ -7,7 +7,7 @@ by stochastic approximation, and the tail by decayed moments (Hosking and Wallis
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import DRIFT_UP, RUNGS, Tails
+from analytics.models.scoring.layout import DRIFT_UP, RUNGS, STRETCH, Tails
 from common.jit import compiled_unchecked as compiled
 
 SHARE = 0.03  # of the values lie beyond the threshold
@@ -52,7 +52,7 @@ def known_height(tails: Tails, expert: int, value: float, count: float, beyond: 
     if reached == 0:
         return np.inf
     current = tails.top[expert] if count - tails.newest[expert] <= stretch(count) else 0.0
-    events = tails.ladder[reached - 1, expert] - (1.0 if current >= reached else 0.0)
+    events = tails.ladder[reached - 1, expert] / STRETCH - (1.0 if current >= reached else 0.0)
     if events < _OFTEN:
         return np.inf
     return float(np.log(min(count, _EVENTS_KEPT) / events)) + _KNOWN_NATS
@@ -65,14 +65,14 @@ def learn_height(tails: Tails, expert: int, value: float, count: float) -> None:
     if reached == 0:
         return
     if count - tails.newest[expert] > stretch(count):
-        kept = np.float32(np.exp((tails.newest[expert] - count) / _EVENTS_KEPT))
+        kept = np.exp((tails.newest[expert] - count) / _EVENTS_KEPT)
         for step in range(RUNGS):
-            tails.ladder[step, expert] *= kept
-        tails.top[expert] = 0.0
+            tails.ladder[step, expert] = int(kept * tails.ladder[step, expert] + 0.5)
+        tails.top[expert] = 0
         tails.newest[expert] = count
     for step in range(int(tails.top[expert]), reached):
-        tails.ladder[step, expert] += 1.0
-    tails.top[expert] = max(tails.top[expert], reached)
+        tails.ladder[step, expert] += np.uint16(STRETCH)
+    tails.top[expert] = max(int(tails.top[expert]), reached)
 
 
 @compiled
@@ -122,8 +122,8 @@ def begin_at(tails: Tails, expert: int, threshold: float, excess: float, excesse
     """An exponential tail of that mean excess, which counts for so many."""
     tails.threshold[expert], tails.excess[expert], tails.square[expert] = threshold, excess, 2.0 * excess * excess
     tails.excesses[expert] = excesses
-    tails.newest[expert] = tails.top[expert] = 0.0
-    tails.ladder[:, expert] = 0.0
+    tails.newest[expert] = tails.top[expert] = 0
+    tails.ladder[:, expert] = 0
 
 
 @compiled

@@ -11,6 +11,7 @@ from analytics.models.scoring.layout import (
     JUMP_UP,
     LEVEL_UP,
     PHASE_UP,
+    STRETCH,
     UNKNOWN,
     WEEK_FROM,
 )
@@ -154,7 +155,7 @@ def test_one_statistic_beyond_its_threshold_raises_only_that() -> None:
     learning.learn_tails(core, tails, statistics, PACE, 0.0)
     assert tails.threshold[LEVEL_UP] > before[LEVEL_UP]
     assert (tails.threshold[LEVEL_UP + 1 : PHASE_UP] < before[LEVEL_UP + 1 : PHASE_UP]).all()
-    assert tails.ladder[0, LEVEL_UP] == 1.0
+    assert tails.ladder[0, LEVEL_UP] == STRETCH
 
 
 def test_experts_of_a_period_learn_only_while_there_is_one() -> None:

@@ -1,23 +1,27 @@
 """What live scores keep of the state that earlier versions have written."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring import live
+from analytics.models.scoring import formats
+from analytics.models.scoring.formats import CORE_4
 from analytics.models.scoring.layout import CORE, DRIFT_DOWN, EXPERTS, LEVEL_UP, PHASE_UP, SEASON, TAILS
 from analytics.models.scoring.scorer import SeriesScorer
 from analytics.snapshot.stateful import State
 
 
 def test_format_1_had_a_flag_where_the_values_that_were_reported_are_counted() -> None:
-    cores = np.zeros(3, CORE)
+    cores = np.zeros(3, CORE_4)
     cores["prior_level"], cores["prior_at"], cores["reported"] = (10.0, 20.0, 0.0), (7.0, 8.0, 0.0), (0.0, 1.0, 0.0)
     numbers = _with_variance(cores.view(np.float64).reshape(3, -1))
     before = numbers.copy()
-    found = live.from_format_1(
+    found = formats.from_format_1(
         State({"columns": None, "records": None}, {"records/core": numbers, "slot": np.arange(3)})
     )
-    read = np.ascontiguousarray(np.delete(found.arrays["records/core"], _place("last"), axis=1)).view(CORE)[:, 0]
+    read = np.ascontiguousarray(np.delete(found.arrays["records/core"], _place("last"), axis=1)).view(CORE_4)[:, 0]
     assert read["prior_level"].tolist() == [10.0, 20.0, 0.0]
     assert not read["reported"].any()
     assert read["prior_at"].tolist() == [-7.0, 8.0, 0.0]
@@ -26,7 +30,7 @@ def test_format_1_had_a_flag_where_the_values_that_were_reported_are_counted() -
 
 
 def test_format_2_had_two_experts_of_the_spread_and_knew_nothing_of_rest() -> None:
-    width = CORE.itemsize // 8 - 2
+    width = CORE_4.itemsize // 8 - 2
     core = np.arange(2.0 * width).reshape(2, width)
     season = np.ones((2, SEASON.itemsize // 2), np.int16)
     tails = np.tile(np.arange(10, dtype=np.float32), (2, 14))  # of each expert its number
@@ -34,38 +38,71 @@ def test_format_2_had_two_experts_of_the_spread_and_knew_nothing_of_rest() -> No
     given = {"core": core, "season": season, "tails": tails, "pools": pools}
     state = State(None, {f"records/{name}": array for name, array in given.items()})
     before = {name: array.copy() for name, array in given.items()}
-    found = live.from_format_3(live.from_format_2(state)).arrays
-    cores = found["records/core"].view(CORE)[:, 0]
+    found = formats.from_format_3(formats.from_format_2(state)).arrays
+    cores = found["records/core"].view(CORE_4)[:, 0]
     assert cores["step_scale"].tolist() == core[:, _place("step_scale") + 1].tolist()
     assert not any(cores[name].any() for name in ("rest", "departures", "height"))
-    read = found["records/tails"].view(TAILS)[:, 0]
+    read = found["records/tails"].view(formats.TAILS_4)[:, 0]
     assert read["excess"][0, [LEVEL_UP, DRIFT_DOWN, PHASE_UP, EXPERTS - 1]].tolist() == [0.0, 5.0, 8.0, 9.0]
     assert found["records/pools"].reshape(EXPERTS, 4)[:, 0].tolist() == [0, 1, 2, 3, 4, 5, 8, 9]
     for name, array in before.items():
         np.testing.assert_array_equal(given[name], array)
-    SeriesScorer().restore(State(None, {name.removeprefix("records/"): array for name, array in found.items()}))
+    _restore(found)
 
 
 def test_format_3_had_an_expert_of_fluctuations_and_their_variance() -> None:
-    width = CORE.itemsize // 8 + 1
+    width = CORE_4.itemsize // 8 + 1
     core = np.arange(2.0 * width).reshape(2, width)
     tails = np.tile(np.arange(9, dtype=np.float32), (2, 14))  # of each expert its number
     pools = np.repeat(np.arange(9.0), 4)[None]
     given = {"core": core, "season": np.ones((2, SEASON.itemsize // 2), np.int16), "tails": tails, "pools": pools}
-    found = live.from_format_3(State(None, {f"records/{name}": array for name, array in given.items()})).arrays
-    cores = found["records/core"].view(CORE)[:, 0]
+    found = formats.from_format_3(State(None, {f"records/{name}": array for name, array in given.items()})).arrays
+    cores = found["records/core"].view(CORE_4)[:, 0]
     assert cores["drift"].tolist() == core[:, _place("drift")].tolist()
     assert cores["last"].tolist() == core[:, _place("last") + 1].tolist()
     assert cores["height"].tolist() == core[:, -1].tolist()
-    read = found["records/tails"].view(TAILS)[:, 0]
+    read = found["records/tails"].view(formats.TAILS_4)[:, 0]
     assert read["excess"][1].tolist() == read["ladder"][1, -1].tolist() == [0, 1, 2, 3, 4, 5, 7, 8]
     assert found["records/pools"].reshape(EXPERTS, 4)[:, 0].tolist() == [0, 1, 2, 3, 4, 5, 7, 8]
+    _restore(found)
+
+
+def test_format_4_had_all_numbers_in_double_precision() -> None:
+    cores = np.zeros(3, CORE_4)
+    cores["values"]["level"], cores["values"]["scale"], cores["season_proved"] = 1e9 + 1.0, 0.1, (0.0, 1.0, 0.0)
+    cores["phase"]["newest"], cores["phase"]["proved"], cores["height"] = 28_333_333.0, 1.0, 7.5
+    tails = np.zeros((3, 14, EXPERTS), np.float32)
+    tails[:, 0], tails[:, 4], tails[:, 5], tails[:, 6, LEVEL_UP] = 2.5, 100.0, 3.0, 1.75
+    given: dict[str, NDArray[Any]] = {
+        "core": cores.view(np.float64).reshape(3, -1),
+        "season": np.ones((3, SEASON.itemsize // 2), np.int16),
+        "tails": tails.reshape(3, -1),
+        "pools": np.zeros((0, 4 * EXPERTS)),
+    }
+    found = formats.from_format_4(State(None, {f"records/{name}": array for name, array in given.items()})).arrays
+    core = found["records/core"].view(CORE)[:, 0]
+    assert core["values"]["level"].tolist() == [1e9 + 1.0] * 3
+    assert core["values"]["scale"].tolist() == [np.float32(0.1)] * 3
+    assert core["season_proved"].tolist() == [0, 1, 0]
+    assert core["phase"]["newest"].tolist() == [28_333_333.0] * 3
+    assert core["phase"]["proved"].tolist() == [1] * 3
+    assert core["height"].tolist() == [7.5] * 3
+    heights = found["records/tails"].view(TAILS)[:, 0]
+    assert [np.unique(heights[name]).tolist() for name in ("threshold", "newest", "top")] == [[2.5], [100.0], [3]]
+    assert heights["ladder"][0, 0].tolist() == [1792] + [0] * 7
+    assert found["records/season"] is given["season"]
+    SeriesScorer().restore(State(None, {name.removeprefix("records/"): array for name, array in found.items()}))
+
+
+def _restore(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raises unless it is a state of format 4."""
+    found = formats.from_format_4(State(None, dict(arrays))).arrays
     SeriesScorer().restore(State(None, {name.removeprefix("records/"): array for name, array in found.items()}))
 
 
 def _place(name: str) -> int:
-    assert CORE.fields is not None
-    return int(CORE.fields[name][1]) // 8
+    assert CORE_4.fields is not None
+    return int(CORE_4.fields[name][1]) // 8
 
 
 def _with_variance(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

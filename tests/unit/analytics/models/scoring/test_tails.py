@@ -1,12 +1,14 @@
 """Tails of statistics: probabilities against the formulas of the Pareto tail, and what a tail learns from a value."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from analytics.models.scoring import tails as tail
-from analytics.models.scoring.layout import DRIFT_UP, EXPERTS, LEVEL_UP, PHASE_UP, RUNGS
+from analytics.models.scoring.layout import DRIFT_UP, EXPERTS, LEVEL_UP, PHASE_UP, RUNGS, STRETCH
 from tests.unit.analytics.models.scoring import records
 
 E = LEVEL_UP
@@ -109,14 +111,28 @@ def test_heights_are_a_ladder_of_factors_of_1_6(value: float, rungs: int) -> Non
     assert tail.rung(value) == rungs
 
 
+def stretches(tails: Any) -> NDArray[np.float64]:
+    """How many stretches reached each rung."""
+    counts: NDArray[np.float64] = tails.ladder[:, E] / STRETCH
+    return counts
+
+
+def test_heights_are_forgotten_before_a_ladder_is_full() -> None:
+    tails, most, count = records.tails(), 0.0, 1.0
+    while count < 40_000.0:
+        tail.learn_height(tails, E, 1e9, count)
+        most, count = max(most, stretches(tails).max()), count + np.floor(tail.stretch(count)) + 1.0
+    assert 10.0 < most < 30.0
+
+
 def test_a_stretch_of_values_counts_once_on_each_rung_that_it_reaches() -> None:
     tails = records.tails()
     for count, value in ((4000.0, 5.0), (4001.0, 8.0), (4300.0, 3.5), (4600.0, 5.0)):
         tail.learn_height(tails, E, value, count)
-    assert tails.ladder[:, E].tolist() == [1.0, 1.0, 1.0, *[0.0] * (RUNGS - 3)]
+    assert stretches(tails).tolist() == [1.0, 1.0, 1.0, *[0.0] * (RUNGS - 3)]
     tail.learn_height(tails, E, 5.0, 4601.0)
-    kept = math.exp(-601.0 / 5000.0)
-    assert tails.ladder[:4, E].tolist() == pytest.approx([kept + 1.0, kept + 1.0, kept, 0.0])
+    kept = round(STRETCH * math.exp(-601.0 / 5000.0)) / STRETCH
+    assert stretches(tails)[:4].tolist() == pytest.approx([kept + 1.0, kept + 1.0, kept, 0.0])
     assert tails.ladder[:, E + 1].tolist() == [0.0] * RUNGS
 
 
@@ -126,7 +142,7 @@ def test_a_height_is_known_once_three_stretches_have_reached_it() -> None:
         tail.learn_height(tails, E, 5.0, count)
     assert tail.known_height(tails, E, 5.0, 1500.0, 1.0) == math.inf
     tail.learn_height(tails, E, 5.0, 1500.0)
-    events = tails.ladder[1, E]
+    events = stretches(tails)[1]
     assert 2.5 < events < 3.0
     assert tail.known_height(tails, E, 5.0, 2800.0, 1.0) == pytest.approx(2.0 + math.log(2800.0 / events))
     assert tail.known_height(tails, E, 5.0, 1e6, 1.0) == pytest.approx(2.0 + math.log(5000.0 / events))
