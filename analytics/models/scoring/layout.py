@@ -75,6 +75,9 @@ class Core:
     rest: float  # share of the values that are at rest: near the level
     departures: float  # values that were not
     height: float  # … and their mean distance from the level
+    frequency: float  # evidence, in nats, that departures are more frequent than usual
+    frequency_peak: float  # the most since there was none
+    frequency_max: float  # … and before, slowly forgotten
 
 
 class Tails:
