@@ -15,6 +15,7 @@ PARTS: Mapping[str, int] = {
     "drift": kernel.MUTE_DRIFT,
     "silence": kernel.MUTE_SILENCE,
     "phase": kernel.MUTE_PHASE,
+    "frequency": kernel.MUTE_FREQUENCY,
 }
 
 

@@ -9,9 +9,12 @@ from analytics.models.scoring.layout import CORE, EXPERTS, PHASE_UP, RUNGS, STRE
 from analytics.snapshot.stateful import State
 
 
+_SINCE_5 = ("frequency", "frequency_peak", "frequency_max")
+
+
 def _wide(layout: np.dtype[Any]) -> np.dtype[Any]:
-    """A record of numbers with all of them in double precision."""
-    names = layout.names or ()
+    """A record of numbers with all of them in double precision, as until format 4."""
+    names = [name for name in layout.names or () if name not in _SINCE_5]
     return np.dtype([(name, _wide(layout[name]) if layout[name].names else np.dtype("f8")) for name in names])
 
 
@@ -55,7 +58,9 @@ def from_format_3(state: State) -> State:
 
 
 def from_format_4(state: State) -> State:
-    """Format 4 had all numbers of a series in double precision, and heights in single."""
+    """Format 4 had all numbers of a series in double precision, and heights in single, and did not know how often
+    departures come.
+    """
     arrays = state.arrays
     old, tails = _rows(arrays["records/core"], CORE_4), _rows(arrays["records/tails"], TAILS_4)
     core, heights = np.zeros(len(old), CORE), np.zeros(len(old), TAILS)

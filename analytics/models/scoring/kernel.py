@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
-from analytics.models.scoring import learning, moment, pooled, way_back
+from analytics.models.scoring import frequency, learning, moment, pooled, way_back
 from analytics.models.scoring import season as seasons
 from analytics.models.scoring import tails as tail
 from analytics.models.scoring.layout import (
@@ -26,14 +26,14 @@ from analytics.models.scoring.layout import (
 from analytics.models.scoring.level import SIGMA_PER_SCALE
 from analytics.models.scoring.phase import FLOOR_SHARE
 from analytics.models.scoring.prefetch import prefetch
-from analytics.models.scoring.rest import RESTING
+from analytics.models.scoring.rest import RESTING, is_near
 from common.jit import compiled_unchecked as compiled
 
-REASONS = ("", "level", "season", "shape", "drift", "silence", "phase", "not enough history")
-_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SILENCE, _PHASE, _TOO_SHORT = range(8)
+REASONS = ("", "level", "season", "shape", "drift", "silence", "phase", "not enough history", "frequency")
+_NOTHING, _LEVEL, _SEASON, _SHAPE, _DRIFT, _SILENCE, _PHASE, _TOO_SHORT, _FREQUENCY = range(9)
 
 # What ``make eval`` leaves out to see what it is good for, and the bit of each expert.
-MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON = (1 << i for i in range(6))
+MUTE_LEVEL, MUTE_SHAPE, MUTE_DRIFT, MUTE_PHASE, MUTE_SILENCE, MUTE_SEASON, MUTE_FREQUENCY = (1 << i for i in range(7))
 _MUTED_BY = (0, 0, 1, 1, 2, 2, 3, 3)
 
 # Surprise at the alert level, the same for all series, chosen on the tuning seeds of ``make eval``.
@@ -79,8 +79,8 @@ def most_surprised(core: Core, tails: Tails, statistics: NDArray[np.float64], mu
 
 @compiled
 def surprise_of_run(core: Core, x: float) -> float:
-    """Surprise, in nats, about a value that is unchanged for longer than ever before."""
-    if x != core.last or core.runs < _RUNS_MIN:
+    """Surprise, in nats, about a value that is unchanged for longer than ever before; rest may last."""
+    if x != core.last or core.runs < _RUNS_MIN or (core.rest > RESTING and is_near(core, x)):
         return 0.0
     beyond = core.run + 1.0 - 1.5 * core.run_max
     # Among many short runs a long one predicts the next long one better than their mean does.
@@ -104,6 +104,9 @@ def judge(
     unchanged = 0.0 if muted & MUTE_SILENCE else surprise_of_run(core, x)
     if unchanged > most:
         most, reason = unchanged, _SILENCE
+    often = 0.0 if muted & MUTE_FREQUENCY else frequency.surprise(core, x)
+    if often > most:
+        most, reason = often, _FREQUENCY
     if most == 0.0:
         return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core.interval_s, 1.0), _LONG_STEP_S)

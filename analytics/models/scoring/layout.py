@@ -90,6 +90,9 @@ class Core:
     rest: Single  # share of the values that are at rest: near the level
     departures: Single  # values that were not
     height: Single  # … and their mean distance from the level
+    frequency: Single  # evidence, in nats, that departures are more frequent than usual
+    frequency_peak: Single  # the most since there was none
+    frequency_max: Single  # … and before, slowly forgotten
 
 
 class Tails:

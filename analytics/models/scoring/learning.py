@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.models.pace import Pace
+from analytics.models.scoring import frequency as frequencies
 from analytics.models.scoring import level as levels
 from analytics.models.scoring import phase as phases
 from analytics.models.scoring import rest as rests
@@ -121,6 +122,7 @@ def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment,
     rate = max(0.5 * alpha, 1.0 / (count + 1.0))
     core.gross_scale += rate * ((min(error, _GROSS_CLIP * gross) if gross > 0.0 else error) - gross)
     core.drift, core.drift_slow = now.next_drift, now.next_drift_slow
+    frequencies.learn(core, x)
     learn_run(core, x)
     rests.learn(core, tails, x, rate, core.streak == 0.0 or count < _KNOWN_VALUES)
 

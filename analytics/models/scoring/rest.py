@@ -27,18 +27,23 @@ def scale_of(core: Core, plain: float) -> float:
 
 
 @compiled
+def is_near(core: Core, x: float) -> bool:
+    """Whether a value is at rest, and no departure."""
+    return abs(x - core.values.level) <= max(_NEAR_SCALE * core.gross_scale, _NEAR_HEIGHT * core.height)
+
+
+@compiled
 def learn(core: Core, tails: Tails, x: float, rate: float, usual: bool) -> None:
     """usual: whether the value belongs to no event; heights of events are not those of usual departures.
 
     Once enough departures are known, tails begin again: until then each was hundreds of standard deviations away.
     """
-    distance = abs(x - core.values.level)
-    near = distance <= max(_NEAR_SCALE * core.gross_scale, _NEAR_HEIGHT * core.height)
+    near = is_near(core, x)
     core.rest += rate * ((1.0 if near else 0.0) - core.rest)
     if near or not usual:
         return
     core.departures = min(core.departures + 1.0, _KEPT)
-    core.height += (distance - core.height) / core.departures
+    core.height += (abs(x - core.values.level) - core.height) / core.departures
     if core.departures == _ENOUGH and core.rest > RESTING:
         for expert in (LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN):
             tail.begin_at(tails, expert, _BEGIN_THRESHOLD, _BEGIN_EXCESS, tail.PRIOR_EXCESSES)
