@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from analytics.models.scoring.layout import CORE, EXPERTS, PHASE_UP, RUNGS, STRETCH, TAILS
 from analytics.snapshot.stateful import State
 
-
 _SINCE_5 = ("frequency", "frequency_peak", "frequency_max")
 
 
