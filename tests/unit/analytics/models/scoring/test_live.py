@@ -68,6 +68,7 @@ def test_format_3_had_an_expert_of_fluctuations_and_their_variance() -> None:
 
 
 def test_format_4_had_all_numbers_in_double_precision() -> None:
+    assert CORE_4.itemsize == 456, "a new number of a series is none of format 4"
     cores = np.zeros(3, CORE_4)
     cores["values"]["level"], cores["values"]["scale"], cores["season_proved"] = 1e9 + 1.0, 0.1, (0.0, 1.0, 0.0)
     cores["phase"]["newest"], cores["phase"]["proved"], cores["height"] = 28_333_333.0, 1.0, 7.5
@@ -87,6 +88,7 @@ def test_format_4_had_all_numbers_in_double_precision() -> None:
     assert core["phase"]["newest"].tolist() == [28_333_333.0] * 3
     assert core["phase"]["proved"].tolist() == [1] * 3
     assert core["height"].tolist() == [7.5] * 3
+    assert not any(core[name].any() for name in ("frequency", "frequency_peak", "frequency_max"))
     heights = found["records/tails"].view(TAILS)[:, 0]
     assert [np.unique(heights[name]).tolist() for name in ("threshold", "newest", "top")] == [[2.5], [100.0], [3]]
     assert heights["ladder"][0, 0].tolist() == [1792] + [0] * 7
