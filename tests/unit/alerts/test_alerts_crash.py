@@ -14,6 +14,7 @@ import pytest
 from alerts.config import AlertingConfig
 from alerts.receivers.alertmanager.config import AlertmanagerConfig
 from alerts.receivers.webhook.config import WebhookConfig
+from bus.quarantine.notes import KILLS_MAX
 from telemetry.incidents import Incident, IncidentState
 from tests.servers.webhook import Answer, Request, WebhookServer
 from tests.unit.alerts.incident_factory import S, incident
@@ -93,6 +94,10 @@ async def test_killed_at_random_points_it_delivers_everything_visibly_once(stage
         await publish_incidents(bus, firing(f"stays-{number}"), firing(f"ends-{number}"))
         if number:
             await publish_incidents(bus, over(f"ends-{number - 1}"))
+        if number % KILLS_MAX == KILLS_MAX - 1:
+            # On a busy machine all kills may come while the stage works on the same record, which is then taken for
+            # what ends it, and put aside: that is tests/conformance/bus/test_quarantine.py.
+            await until(lambda number=number: f"stays-{number}:1" in visible(webhook_server))  # type: ignore[misc]
         # the moment of the kill is the point of the test, not a wait for something
         await asyncio.sleep(chance.random() * 0.15)
         stage.kill()
