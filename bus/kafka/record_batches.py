@@ -29,6 +29,8 @@ _HEAD = struct.Struct(">qi")  # offset of the first record, bytes of the batch b
 _HEADER_BYTES = 61
 _MAGIC_AT, _OLD_ATTRIBUTES_AT, _ATTRIBUTES_AT, _COUNT_AT = 16, 17, 22, 57
 _MAGIC, _CODEC = 2, 0x07
+_BEHIND = b"\xfe" * 64
+"""Kept behind a batch: aiokafka reads numbers past its end, and none of those that begin or go on here is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,10 @@ class _Batch:
     """One batch, with what aiokafka's fetcher asks of it."""
 
     def __init__(self, data: bytes) -> None:
+        if data[_MAGIC_AT] > _MAGIC or (data[_MAGIC_AT] == _MAGIC and len(data) < _HEADER_BYTES):
+            raise BadInput("batch of another format", RECORD)
         self._data = data
-        self._batch: Any = MemoryRecords(data).next_batch()
+        self._batch = _parsed(data)
         self.producer_id = self._batch.producer_id
         self.is_control_batch: bool = self._batch.is_control_batch
         self.is_transactional: bool = self._batch.is_transactional
@@ -121,7 +125,7 @@ class _Batch:
         except BadInput as error:
             yield Damaged(self.base_offset, self.next_offset - 1, error.reason)
             return
-        batch, read = self._batch if data is self._data else MemoryRecords(data).next_batch(), 0
+        batch, read = self._batch if data is self._data else _parsed(data), 0
         try:
             for record in batch:
                 yield record
@@ -152,7 +156,7 @@ class _Batch:
     def _one_by_one(self, data: bytes, skip: int) -> Iterator[Any]:
         """The records behind the first ``skip``, each in a batch of its own, which aiokafka either reads or not."""
         following, at = self.base_offset, _HEADER_BYTES
-        records = bytearray(data)  # which is what aiokafka's decode_varint takes
+        records = bytearray(data + _BEHIND)  # which is what aiokafka's decode_varint takes
         try:
             (count,) = struct.unpack_from(">i", data, _COUNT_AT)
             for i in range(count):
@@ -174,9 +178,14 @@ class _Batch:
         struct.pack_into(">i", alone, _COUNT_AT, 1)
         alone += data[begin:end]
         try:
-            return next(iter(MemoryRecords(_with_length(alone)).next_batch()))
+            return next(iter(_parsed(_with_length(alone))))
         except Exception:
             return None
+
+
+def _parsed(batch: bytes) -> Any:
+    """aiokafka's reader of the batch."""
+    return MemoryRecords(batch + _BEHIND).next_batch()
 
 
 def _with_length(batch: bytearray) -> bytes:

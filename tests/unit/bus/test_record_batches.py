@@ -2,6 +2,7 @@
 
 import gzip
 import struct
+import zlib
 from typing import Any
 
 import cramjam
@@ -124,6 +125,37 @@ def test_a_number_of_records_that_is_too_small_loses_the_others():
     fewer = bytearray(BATCH)
     struct.pack_into(">i", fewer, COUNT_AT, 3)
     assert read(with_sums(bytes(fewer))) == [*WHOLE[:3], Damaged(103, 104, "record")]
+
+
+def test_nothing_is_read_from_behind_a_batch():
+    header = BATCH[:HEADER_BYTES]
+    for end in (b"\x02\x00", b"\x04\x00\x80", b"\x0a\x00\x00\x00\x01", b"\x0c\x00\x00\x00\x01\x00", b"\x80"):
+        assert read(with_sums(header + end)) == [Damaged(100, 104, "record")]
+
+
+def test_a_record_that_goes_on_behind_its_batch_is_lost_once():
+    for cut in (1, 2):
+        assert read(with_sums(BATCH[:-cut])) == [*WHOLE[:4], Damaged(104, 104, "record")]
+
+
+@pytest.mark.parametrize("magic", [3, 12, 128, 255])
+def test_a_batch_of_an_unknown_format_is_damaged(magic):
+    other = BATCH[:16] + bytes([magic]) + BATCH[17:]
+    assert read(with_sums(other)) == [Damaged(100, 100, "record")]
+
+
+def test_a_batch_that_ends_in_its_header_is_damaged():
+    for size in range(26, HEADER_BYTES):
+        assert read(with_sums(BATCH[:size])) == [Damaged(100, 100, "record")]
+
+
+def test_an_old_record_without_the_length_of_its_value_is_damaged():
+    builder = LegacyRecordBatchBuilder(magic=0, compression_type=0, batch_size=1 << 20)
+    builder.append(7, timestamp=1000, key=b"key4", value=b"v")
+    old = bytearray(bytes(builder.build())[:-5])
+    struct.pack_into(">i", old, 8, len(old) - 12)
+    struct.pack_into(">I", old, 12, zlib.crc32(bytes(old[16:])))
+    assert read(bytes(old)) == [Damaged(7, 7, "record")]
 
 
 def test_a_batch_with_a_negative_length_is_no_batch():
