@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +15,9 @@ from structlog.testing import capture_logs
 from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.nccl_ras.config import Config
 from ingest.collectors.nccl_ras.monitor import MonitoredJob, monitored_jobs
+from ingest.config import IngestConfig
 from ingest.ledger import DropReason, Ledger
+from ingest.one_target import read_target
 from telemetry.samples import DownReason, SampleBatch
 from tests.conformance.collectors.ras_server import Ras, refusing, serving
 from tests.ledgers import assert_accounted
@@ -119,6 +122,17 @@ async def test_what_happens_is_in_a_status_that_is_asked_at_once(
     assert not job.unmapped
     assert ras.commands.count(MONITOR) == 1
     assert_accounted(context.ledger, output.emitted)
+
+
+async def test_a_target_that_is_tested_gives_the_same_as_one_that_is_only_asked(ras: Ras) -> None:
+    found = []
+    for monitor in (False, True):
+        target = {"device": "node1", "addresses": [ras.address], "monitor": monitor}
+        config = IngestConfig.model_validate({"nccl_ras_sources": [{"targets": [target]}]})
+        found.append(await read_target(config, time.time_ns, 20.0, ras.address))
+    assert found[1] == replace(found[0], duration_s=found[1].duration_s, events=[])
+    assert not found[0].problem
+    assert len(found[0].values) == 8
 
 
 async def test_an_event_stays_for_the_next_status_and_no_second_one_is_asked_for_others(
