@@ -1,7 +1,7 @@
 """From lines of NCCL Inspector's files to columns of operations. Pure.
 
-Sources: ``inspector_json.cc``, ``inspector_json_reader.py`` and README in ``plugins/profiler/inspector`` of NVIDIA/nccl,
-and ``inspector.cc`` in ``ext-profiler/inspector``, where it was before. Up to v4.2 each record says whose it is: it has
+Sources: ``inspector_json.cc``, ``inspector_json_reader.py`` and README in ``plugins/profiler/inspector`` of NVIDIA/nccl;
+also ``inspector.cc`` in ``ext-profiler/inspector``, where it was before. Up to v4.2 each record says whose it is: it has
 ``header`` and ``metadata``. Since v4.3 one marker (``dump_stats``) has them, for as many records as it announces.
 """
 
