@@ -80,7 +80,7 @@ class Reading:
         found.refused[Refusal.TOO_LONG] += lost.too_long
         found.refused[Refusal.MALFORMED] += lost.cut_off
         self._count(found, now_ns)
-        samples = self._series.samples(every.only(is_over), self._stated(), now_ns)
+        samples = self._series.samples(every.only(is_over), self._stated(now_ns), now_ns)
         dropped.update(samples.dropped)
         dropped[DropReason.BAD_FORMAT] += sum(found.refused[each] for each in _BAD)
         dropped[DropReason.NEW_SERIES] += found.refused[Refusal.QUOTA]
@@ -100,19 +100,21 @@ class Reading:
     def _count(self, found: Found, now_ns: int) -> None:
         """Adds to the totals of each host and job; those of jobs that write nothing any more are forgotten."""
         for place, counted in enumerate((found.written, found.lost)):
-            for (origin, kind), count in counted.items():
+            for (origin, kind), count in (+counted).items():
                 total = self._totals.setdefault(_total_of(origin, kind), [0, 0, 0])
                 total[place] += count
                 total[2] = now_ns
         kept_ns = now_ns - _FORGET_NS
         self._totals = {key: total for key, total in self._totals.items() if total[2] >= kept_ns}
 
-    def _stated(self) -> dict[int, float]:
-        """What is stated in each look, by row."""
+    def _stated(self, now_ns: int) -> dict[int, float]:
+        """Counts of files, and the totals that grew, by row: counters that stop would be those of a frozen target."""
         found = {}
         for state, count in self._folder.states.items():
             found[self._series.key_row("files", {"state": state, "node": self._config.device})] = float(count)
-        for (node, job_id, kind), (written, lost, _) in self._totals.items():
+        for (node, job_id, kind), (written, lost, at_ns) in self._totals.items():
+            if at_ns != now_ns:
+                continue
             labels = {"node": node, "slurm_job_id": job_id, "kind": _KIND_WORDS[kind]}
             found[self._series.key_row("operations", labels)] = float(written + lost)
             found[self._series.key_row("operations_lost", labels)] = float(lost)

@@ -1,7 +1,7 @@
 """From lines of NCCL Inspector's files to columns of operations. Pure.
 
-Sources: ``inspector_json.cc``, ``inspector_json_reader.py`` and README in ``plugins/profiler/inspector`` of NVIDIA/nccl;
-also ``inspector.cc`` in ``ext-profiler/inspector``, where it was before. Up to v4.2 each record says whose it is: it has
+Sources, in ``plugins/profiler/inspector`` of NVIDIA/nccl: ``inspector_json.cc``, ``inspector_json_reader.py``, README;
+``inspector.cc`` of ``ext-profiler/inspector``, where it was before. Up to v4.2 each record says whose it is: it has
 ``header`` and ``metadata``. Since v4.3 one marker (``dump_stats``) has them, for as many records as it announces.
 """
 
@@ -88,7 +88,7 @@ class Context:
 
     left: records that the last marker announced and that have not come, by the name of their body. malformed: lines
     since then that may have been some of them. is_inside: no marker has been read, as the file is not read from its
-    start.
+    start. header, host: what ``origin`` was made of. known: numbers of operations by origin and fields, of one call.
     """
 
     job_id: str
@@ -97,6 +97,9 @@ class Context:
     dumped_us: int = 0
     left: dict[str, int] = field(default_factory=dict)
     malformed: int = 0
+    header: dict[str, Any] = field(default_factory=dict)
+    host: str = ""
+    known: dict[Any, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -140,6 +143,7 @@ class Found:
 
 def read_lines(data: bytes, context: Context, number: Number, found: Found) -> None:
     """Whole lines of one file, in their order."""
+    context.known.clear()
     for line in data.split(b"\n"):
         if not line:
             continue
@@ -161,11 +165,13 @@ def _take(record: dict[str, Any], context: Context, number: Number, found: Found
     if "dump_stats" in record:
         _take_marker(record, context, found)
         return None
-    name = next((name for name in _LEFT if name in record), "")
-    if not name:
+    for name in _LEFT:
+        if name in record:
+            break
+    else:
         raise _NoRecord
     if "header" in record:
-        context.origin, context.dumped_us = _origin(record, context.job_id)
+        _set_origin(record, context)
         found.shape(("header", *record["header"], *record["metadata"]))
         context.left[name] = context.left.get(name, 0) - 1
     elif context.left.get(name, 0) > 0:
@@ -189,7 +195,7 @@ def _take_marker(record: dict[str, Any], context: Context, found: Found) -> None
     if type(stats) is not dict:
         raise _NoRecord
     end(context, found)
-    context.origin, context.dumped_us = origin, _ = _origin(record, context.job_id)
+    origin = _set_origin(record, context)
     context.left = {name: _whole(stats.get(counted, 0), _BYTES_MAX) for name, counted in _LEFT.items()}
     context.is_inside = False
     found.shape(("header", *record["header"], *record["metadata"]))
@@ -203,7 +209,7 @@ def end(context: Context, found: Found) -> None:
     missing = sum(left for left in context.left.values() if left > 0) - context.malformed
     if missing > 0:
         found.refused[Refusal.MISSING] += missing
-    context.origin, context.left, context.malformed = None, {}, 0
+    context.origin, context.header, context.left, context.malformed = None, {}, {}, 0
 
 
 def _take_operation(
@@ -211,10 +217,14 @@ def _take_operation(
 ) -> Refusal | None:
     if body.get(f"{kind}_timing_source") not in _BY_GPU:
         return Refusal.CPU_TIMING
-    size = range_of(_whole(body.get(f"{kind}_msg_size_bytes"), _BYTES_MAX))
+    size = _whole(body.get(f"{kind}_msg_size_bytes"), _BYTES_MAX)
     busbw, exec_us = _number(body.get(f"{kind}_busbw_gbs")), _number(body.get(f"{kind}_exec_time_us"))
-    algorithm = f"{_text(body['coll_algo'])}_{_text(body.get('coll_proto'))}" if "coll_algo" in body else ""
-    at = number(Operation(origin, kind, _text(body.get(kind)), size, algorithm))
+    name, algo, proto = _text(body.get(kind)), body.get("coll_algo"), body.get("coll_proto")
+    algorithm = "" if algo is None else f"{_text(algo)}_{_text(proto)}"
+    fields = origin, kind, name, size, algorithm
+    at = context.known.get(fields)
+    if at is None:
+        at = context.known[fields] = number(Operation(origin, kind, name, range_of(size), algorithm))
     if at < 0:
         return Refusal.QUOTA
     operations, dumped_us, ended_us, bandwidths, times_us = found.columns
@@ -236,15 +246,19 @@ def _ended_us(trace: Any, dumped_us: int) -> int:
     return ended_us if 0 < ended_us <= dumped_us else dumped_us
 
 
-def _origin(record: Mapping[str, Any], job_id: str) -> tuple[Origin, int]:
-    """Whose records they are, and when they were written."""
+def _set_origin(record: Mapping[str, Any], context: Context) -> Origin:
+    """Whose records follow, and when they were written."""
     header, metadata = record.get("header"), record.get("metadata")
     if type(header) is not dict or type(metadata) is not dict:
         raise _NoRecord
-    ranks, nodes, rank = (_whole(header.get(name), _COUNT_MAX) for name in ("n_ranks", "nnodes", "rank"))
-    name = _text(header["comm_name"]) if "comm_name" in header else ""
-    origin = Origin(_text(metadata.get("hostname")), job_id, name, str(ranks), str(nodes), str(rank))
-    return origin, _whole(metadata.get("dump_timestamp_us"), _US_MAX)
+    dumped_us, host = _whole(metadata.get("dump_timestamp_us"), _US_MAX), _text(metadata.get("hostname"))
+    origin = context.origin
+    if origin is None or header != context.header or host != context.host:
+        ranks, nodes, rank = (_whole(header.get(name), _COUNT_MAX) for name in ("n_ranks", "nnodes", "rank"))
+        name = _text(header["comm_name"]) if "comm_name" in header else ""
+        origin = Origin(host, context.job_id, name, str(ranks), str(nodes), str(rank))
+    context.origin, context.dumped_us, context.header, context.host = origin, dumped_us, header, host
+    return origin
 
 
 def _whole(value: Any, most: int) -> int:
@@ -257,7 +271,7 @@ def _number(value: Any) -> float:
     """``nan`` is a text there: 0, which stands for none."""
     if value == "nan":
         return 0.0
-    if type(value) not in (int, float) or not 0 <= value <= _US_MAX:
+    if (type(value) is not float and type(value) is not int) or not 0 <= value <= _US_MAX:
         raise _NoRecord
     return float(value)
 

@@ -50,17 +50,22 @@ def one_waits(rank: int, n: int) -> float:
     return never(rank, n) if rank != 3 else well(rank, n)
 
 
-def collected(folder: Path, bandwidth: Bandwidth, *, named: bool) -> Iterator[tuple[int, SampleBatch]]:
-    """What the collector of a folder gives, and when: each rank of both jobs writes a dump every 30 s."""
+def collected(
+    folder: Path, bandwidth: Bandwidth, *, named: bool, idle_s: int = 0, after_s: int = 1
+) -> Iterator[tuple[int, SampleBatch]]:
+    """What the collector of a folder gives, and when: each rank of both jobs writes a dump every 30 s, until END_S.
+
+    after_s: from a dump to the look at it.
+    """
     reading = Reading(Config(folder=folder, device="login1"))
-    for seq, second in enumerate(range(0, END_S, DUMP_S)):
+    for seq, second in enumerate(range(0, END_S + idle_s, DUMP_S)):
         now_ns = START_NS + second * SECOND
-        for job_id, ranks in RANKS.items():
+        for job_id, ranks in RANKS.items() if second < END_S else ():
             for rank, (host, _) in enumerate(ranks):
                 file = folder / (f"nccl-inspector-{job_id}" if named else f"run-{job_id}-x") / f"{host}-pid{rank}.log"
                 value = (bandwidth if job_id == "7" else well)(rank, seq)
                 append(file, dump(now_ns, *[collective(value)] * 3, rank=rank, host=host), now_ns)
-        samples = reading.look(now_ns + SECOND).samples
+        samples = reading.look(now_ns + after_s * SECOND).samples
         collection = Collection(START_NS, seq, now_ns, 0.1)
         yield second, SampleBatch(samples.table, collection, samples.times_ns, samples.rows, samples.values)
 
@@ -97,3 +102,23 @@ def test_it_is_found_and_ends_when_it_is_over(tmp_path: Path, named: bool) -> No
 @pytest.mark.parametrize("bandwidth", [well, one_waits])
 def test_what_is_left_alone(tmp_path: Path, bandwidth: Bandwidth) -> None:
     assert findings(tmp_path, bandwidth) == []
+
+
+def test_a_job_that_ends_leaves_no_frozen_target(tmp_path: Path) -> None:
+    """Its files stay, and nothing of them moves any more, while the exporters of its hosts are as ever.
+
+    Each look is at a dump whose window is over, so one look brings the last of everything.
+    """
+    engine = Engine(EngineConfig(interval_s=INTERVAL_S))
+    hosts = ["login1", *(host for hosts in JOBS.values() for host in hosts)]
+    engine.add_facts([TopologyFact(Device(host, Role.HOST), START_NS - SECOND, "inventory") for host in hosts])
+    busy = {host: [f'node_cpu_seconds_total{{device="{host}",mode="{n}"}}' for n in range(5)] for host in hosts[1:]}
+    found, batches = list[Finding](), dict(collected(tmp_path, well, named=True, idle_s=2 * END_S, after_s=20))
+    for seq in range(3 * END_S // INTERVAL_S):
+        for host, keys in busy.items():
+            engine.observe(batch(table(host, keys, "node"), seq, [float(seq * n) for n in range(1, 6)]))
+        if (given := batches.get(seq * INTERVAL_S)) is not None:
+            engine.observe(given)
+        found += [output for output in engine.advance() if isinstance(output, Finding)]
+    assert len(batches) == 3 * END_S // DUMP_S
+    assert [each for each in found if each.object == objects.device("login1")] == []
