@@ -18,6 +18,7 @@ from ingest.collectors.kafka_topics.config import Config as KafkaTopicsConfig
 from ingest.collectors.kernel_log.config import Config as KernelLogConfig
 from ingest.collectors.kubernetes.config import Config as KubernetesConfig
 from ingest.collectors.mmpmon.config import Config as MmpmonConfig
+from ingest.collectors.nccl_inspector.config import Config as NcclInspectorConfig
 from ingest.collectors.nccl_ras.config import Config as NcclRasConfig
 from ingest.collectors.nccl_tests.config import Config as NcclTestsConfig
 from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
@@ -151,6 +152,9 @@ class CollectorSections(BaseModel):
     )
     nccl_ras_sources: tuple[NcclRasConfig, ...] = Field(
         default=(), description="Ranks of NCCL jobs, from its RAS subsystem."
+    )
+    nccl_inspector_sources: tuple[NcclInspectorConfig, ...] = Field(
+        default=(), description="Records of NCCL Inspector in files: collectives of running jobs."
     )
     nccl_tests_sources: tuple[NcclTestsConfig, ...] = Field(
         default=(), description="Results of nccl-tests in files: baselines of NCCL's bandwidth."

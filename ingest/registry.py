@@ -119,6 +119,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
 
             ras = config.nccl_ras_sources
             return Collectors(polled=nccl_ras_collectors(ras, context), streaming=monitored_jobs(ras, context))
+        case "nccl_inspector_sources":
+            from ingest.collectors.nccl_inspector.collector import nccl_inspector_collectors
+
+            return Collectors(polled=nccl_inspector_collectors(config.nccl_inspector_sources, context))
         case "nccl_tests_sources":
             from ingest.collectors.nccl_tests.collector import nccl_tests_collectors
 

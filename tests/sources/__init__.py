@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import orjson
 from google.protobuf import json_format
 
 from ingest.collectors.canonical_samples import Values
@@ -19,6 +20,8 @@ from ingest.collectors.infiniband.perfquery import parse_counters
 from ingest.collectors.kafka_topics.decode.fields import Lines
 from ingest.collectors.kafka_topics.decode.influx_line import LineReader
 from ingest.collectors.mmpmon.parse import parse_answers, values_of
+from ingest.collectors.nccl_inspector.operation import Operation
+from ingest.collectors.nccl_inspector.records import USED, Context, Found, read_lines
 from ingest.collectors.nccl_ras.config import Limits
 from ingest.collectors.nccl_ras.json_reply import parse_json
 from ingest.collectors.nccl_tests.folder import parse_file
@@ -54,6 +57,8 @@ def read_page(system: Source, page: str) -> Reading:
     path = SAMPLES / page
     if path.suffix == ".prom":
         return _exposition(system, path)
+    if path.name == "inspector_records.json":
+        return _inspector(system, path)
     if system.formats == ("nccl_tests",):
         tests = parse_file(path.read_bytes(), 1000, path.name)
         found = [one for test in tests if isinstance(test, Result) for one in test.samples({})]
@@ -84,6 +89,19 @@ def read_page(system: Source, page: str) -> Reading:
 def _exposition(system: Source, page: Path) -> Reading:
     lines = [parse_line(line, number, openmetrics=False) for number, line in enumerate(page.read_bytes().split(b"\n"))]
     return _mapped(system, [(line.name, line.labels) for line in lines if line is not None])
+
+
+def _inspector(system: Source, page: Path) -> Reading:
+    """Operations in the order of their records, and the fields that become none of their series."""
+    operations: dict[Operation, int] = {}
+    found = Found()
+    lines = b"".join(orjson.dumps(record) + b"\n" for record in orjson.loads(page.read_bytes()))
+    read_lines(lines, Context("7"), lambda one: operations.setdefault(one, len(operations)), found)
+    series: list[tuple[str, dict[str, str]]] = [
+        (f"{one.kind}_{name}", one.labels()) for one in operations for name in ("busbw_gbs", "exec_time_us")
+    ]
+    others = sorted({name for names in found.shapes for name in names} - USED)
+    return _mapped(system, [*series, *((name, {}) for name in others)])
 
 
 def _files(page: Path) -> list[tuple[str, dict[str, str]]]:

@@ -16,6 +16,7 @@ METRIC = "nccl_bus_bandwidth_bytes_per_second"
 _BASELINE = "nccl-tests"  # the communicator of all baselines (telemetry/catalogue/systems/nccl_tests.yaml)
 _BYTES_MIN = 1 << 20  # below some hundred KB latency decides, and not bandwidth
 _NO_JOB = frozenset({"", "unknown"})  # as Inspector spells it outside of Slurm
+_GPU = frozenset({"index", "rank"})  # of Inspector's textfile, and of its records
 _HOST, _JOB_ID = f"{ObjectKind.DEVICE}:", 'job_id="'
 Ints = NDArray[np.int64]
 
@@ -88,7 +89,7 @@ def _lines(labels: Sequence[Mapping[str, str]]) -> list[_Line]:
     for each, found, test in zip(labels, classes, is_test, strict=True):
         reference = None if test or found is None or found.size_bytes < _BYTES_MIN else found
         like = reference_of(reference, by_op[reference.op]) if reference else None
-        name = tuple(sorted((label, value) for label, value in each.items() if label != "index"))
+        name = tuple(sorted((label, value) for label, value in each.items() if label not in _GPU))
         lines.append(
             _Line(
                 test=tested.get(found, -1) if test and found else -1,

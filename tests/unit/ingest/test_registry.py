@@ -64,6 +64,7 @@ EXAMPLES = {
     "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
     "nvml_sources": Example([{"device": "node1"}], ["nvml/node1"], {"numba"}),
     "nccl_ras_sources": Example([RAS], ["nccl-ras/node1", "nccl-ras/node2"], {"numba"}),
+    "nccl_inspector_sources": Example([{"folder": "dumps", "device": "node1"}], ["nccl-inspector"], {"numba"}),
     "nccl_tests_sources": Example([{"folder": "results", "device": "node1"}], ["nccl-tests"], {"numba"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),
     "inventory": Example({"file": "cluster.yaml"}, ["inventory"], set()),

@@ -1,0 +1,1 @@
+"""The records that NCCL Inspector writes about the collectives of running jobs."""
