@@ -115,8 +115,10 @@ def build(section: str, config: CollectorSections, context: CollectorContext) ->
             return Collectors(polled=nvml_collectors(config.nvml_sources, context))
         case "nccl_ras_sources":
             from ingest.collectors.nccl_ras.collector import nccl_ras_collectors
+            from ingest.collectors.nccl_ras.monitor import monitored_jobs
 
-            return Collectors(polled=nccl_ras_collectors(config.nccl_ras_sources, context))
+            ras = config.nccl_ras_sources
+            return Collectors(polled=nccl_ras_collectors(ras, context), streaming=monitored_jobs(ras, context))
         case "nccl_inspector_sources":
             from ingest.collectors.nccl_inspector.collector import nccl_inspector_collectors
 

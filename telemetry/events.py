@@ -19,6 +19,7 @@ class EventKind(StrEnum):
     LINK_BOUNCED = "link_bounced"  # it was down between two readings, as its count alone shows
     BGP_DOWN = "bgp_down"
     REBOOT = "reboot"
+    NCCL_PROCESS = "nccl_process"
 
 
 class EventState(StrEnum):

@@ -10,6 +10,8 @@ from telemetry.objects import ObjectKind
 from telemetry.series import parse_series_key
 from telemetry.topology import UNKNOWN_INDEX, Gpu, Topology
 
+_OF_A_PROCESS = (("process", "process"), ("gpus", "GPU"), ("job_id", "job"))
+
 
 def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, int], raw: float = 0.0) -> Event:
     """began_ns: after and by. raw: the value that shows it, which is the code where that changed."""
@@ -20,6 +22,8 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
         detail = f"XID {detail or round(raw)}"
     elif source.kind is EventKind.SXID:
         detail = _sxid(labels, raw)
+    elif source.kind is EventKind.NCCL_PROCESS:
+        detail = _process(labels)
     target, after_ns, by_ns = index.targets.names[index.columns["target"][sid]], *began_ns
     return Event(
         _id(source.kind, by_ns, f"{target} {index.keys[sid]}"),
@@ -43,6 +47,12 @@ def _sxid(labels: dict[str, str], raw: float) -> str:
     place = " ".join(word for word in at if word)
     text = f"SXid {labels.get('sxid') or round(raw)}{' on ' if place else ''}{place}"
     return f"{text}, {labels['severity'].replace('_', '-')}" if "severity" in labels else text
+
+
+def _process(labels: dict[str, str]) -> str:
+    """As ``dead: process 1524345, GPU 1, job 4711``."""
+    known = [f"{word} {labels[name]}" for name, word in _OF_A_PROCESS if name in labels]
+    return ": ".join(filter(None, (labels.get("event", ""), ", ".join(known))))
 
 
 def summed(index: SeriesIndex, source: Source, sid: int, times_ns: tuple[int, int]) -> Event:

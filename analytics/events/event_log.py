@@ -59,8 +59,8 @@ class EventLog:
         restore_joined(self._watches, State(state.head["watches"], state.arrays))
 
 
-def from_format_1(state: State) -> State:
-    """Of before reboots of switches and bounces of links were events: nothing is known of these yet."""
+def from_fewer_metrics(state: State) -> State:
+    """Of before the metrics of today were watched: nothing is known of the others yet."""
     head = state.head
     new = joined({name: watch for name, watch in _watches().items() if name not in head["watches"]})
     return State({**head, "watches": {**head["watches"], **new.head}}, {**state.arrays, **new.arrays})

@@ -16,6 +16,7 @@ from common.units import NS_PER_S
 _SAME_PAUSE = 0.99  # share of a reading's growth from which on the newest pause is all of it
 _GROWTH_MAX = 1e15  # of one reading: sums of hostile values stay finite, and counts below 2^63
 _TIME_MAX_S = 4e9  # twice that in nanoseconds still is an int64
+_LATELY_NS = 600 * NS_PER_S  # what is older is history, which is given again wherever nothing is remembered
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 NONE = np.zeros(0, np.int64)
@@ -74,7 +75,11 @@ def read(view: TickView, source: Source, selected: Selected, memory: Memory) -> 
         shown = before != raw
     else:  # where it was not well before it was first read, nobody saw it begin
         shown = (raw < source.well) & (~(before < source.well) | (memory["is_open"][rows] > 0))
-    at = np.flatnonzero(is_new & (before_ns > 0) & shown)
+    known = before_ns > 0
+    if source.first:
+        begins_ns = _said(_raw(view, selected.begins))
+        known |= (begins_ns <= at_ns) & (at_ns - begins_ns <= _LATELY_NS)
+    at = np.flatnonzero(is_new & known & shown)
     found = Readings(sids[at], rows[at], before_ns[at], at_ns[at], raw[at], np.zeros(at.size))
     if source.outage:
         # A source may count an outage one reading later than it shows it.
@@ -103,10 +108,10 @@ def exact_times(view: TickView, source: Source, selected: Selected, found: Readi
         return np.zeros(found.sids.size, np.int64), np.zeros(found.sids.size, np.int64)
     at = np.searchsorted(selected.sids, found.sids)
     begins_s, lasts_s = _raw(view, selected.begins[at]), _raw(view, selected.lasts[at])
-    is_said = (begins_s > 0) & (begins_s < _TIME_MAX_S)
+    is_said = _said(begins_s) > 0
     has_end = is_said & (lasts_s >= _SAME_PAUSE * found.step) & (lasts_s < _TIME_MAX_S)
     is_said = has_end if source.lasts else is_said
-    begins_ns = _ns(np.where(is_said, begins_s, 0.0))
+    begins_ns = np.where(is_said, _said(begins_s), 0)
     return begins_ns, np.where(has_end, begins_ns + _ns(np.where(has_end, lasts_s, 0.0)), 0)
 
 
@@ -137,6 +142,11 @@ def _beside(view: TickView, sids: Ints, metric: str) -> Ints:
 def _raw(view: TickView, sids: Ints) -> Floats:
     """The newest values, NaN of no series."""
     return np.asarray(np.where(sids >= 0, view.series["raw"][sids], np.nan), np.float64)
+
+
+def _said(begins_s: Floats) -> Ints:
+    """In nanoseconds; 0 of what is no time."""
+    return _ns(np.where((begins_s > 0) & (begins_s < _TIME_MAX_S), begins_s, 0.0))
 
 
 def _ns(seconds: Floats) -> Ints:

@@ -20,6 +20,7 @@ class Source:
     brief: growth a second below which it is summed by the hour. unless: metrics that show the same better, of the same
     object and labels; of the same object where ``by_object``. begins, lasts: gauges with the time in seconds at which
     the newest one began, and its length. changes: a code, a change of which is the event; steps: by more than this.
+    first: its series begin with an event, as ``begins`` says: the first value is one where that was lately.
     since: the value is the time in seconds since the newest one, and less than before shows another one.
     outage: of a count of links, by how much one that is down and up again raises it; state: the metric whose readings
     show the link, and shows_up: from which value on it is up. An outage that a reading shows is none of these events.
@@ -36,6 +37,7 @@ class Source:
     lasts: str = ""
     changes: bool = False
     steps: float = 0.0
+    first: bool = False
     since: bool = False
     outage: float = 0.0
     state: str = ""
@@ -47,6 +49,7 @@ _LASTS = "fabric_port_pfc_recent_pause_estimated_seconds"
 _TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pause_estimated_seconds_total"
 _NIC_TIMED = "nic_pfc_pause_seconds_total"
 _BOOTED, _HOST_BOOTED = "fabric_device_boot_time_seconds", "node_boot_time_seconds"
+_PROCESS = "nccl_process_event_timestamp_seconds"
 _PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
 _BOUNCED, _OUTAGES = EventKind.LINK_BOUNCED, "outages"
 
@@ -107,4 +110,5 @@ SOURCES = (
     Source(metric=_HOST_BOOTED, kind=EventKind.REBOOT, changes=True, steps=SAME_BOOT_S, begins=_HOST_BOOTED),
     Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, steps=SAME_BOOT_S, begins=_BOOTED),
     Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True, unless=(_BOOTED,)),
+    Source(metric=_PROCESS, kind=EventKind.NCCL_PROCESS, changes=True, begins=_PROCESS, first=True),
 )

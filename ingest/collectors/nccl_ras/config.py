@@ -33,16 +33,22 @@ class Target(BaseModel):
     )
     device: str = Field(min_length=1, description="The host under which what concerns the whole job is kept.")
     job_id: str = Field("", description="Label of all its series.")
+    monitor: bool = Field(
+        False, description="Whether a connection stays open on which RAS streams its events, as NCCL 2.29 does."
+    )
 
 
 class Limits(BaseModel):
-    """What of one reply is read; a larger one is refused."""
+    """What is read of one job: a larger reply is refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     body_bytes_max: int = Field(32 << 20, gt=0, description="Of one reply.")
     communicators_max: int = Field(20_000, gt=0, description="Of one job.")
     ranks_max: int = Field(200_000, gt=0, description="Of all its communicators together.")
     hosts_max: int = Field(5_000, gt=0, description="Of one job.")
+    events_max: int = Field(
+        1_000, gt=0, description="Events of one job, by process and kind, in 15 minutes; further ones are dropped."
+    )
 
 
 class Config(BaseModel):
@@ -56,7 +62,7 @@ class Config(BaseModel):
     )
     interval_s: Seconds = Field(60.0, description="How often each job is asked; all its processes answer each time.")
     timeout_s: Seconds = Field(30.0, description="Deadline of one collection, all addresses of it.")
-    limits: Limits = Field(Limits(), description="Of one reply.")
+    limits: Limits = Field(Limits(), description="Of what one job says.")
 
     @model_validator(mode="after")
     def _fits(self) -> "Config":

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,50 +13,16 @@ from ingest.collectors.nccl_ras.collector import NcclRasCollector, nccl_ras_coll
 from ingest.collectors.nccl_ras.config import Config
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason, SampleBatch
+from tests.conformance.collectors.ras_server import JSON, Answer, Ras, refusing, serving
 from tests.ledgers import assert_accounted
-from tests.samples import SAMPLES
-from tests.unit.ingest.nccl_ras.test_nccl_ras_replies import in_text
 
-JSON = (SAMPLES / "nccl" / "ras_status.json").read_bytes()
 MISSING = 'nccl_missing_ranks{device="node1",job_id="7",ranks="2"}'
-Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
-
-
-class Ras:
-    """``rasClientEventLoop`` of NCCL: a line for each command, after an unknown one too; STATUS ends the connection."""
-
-    def __init__(self) -> None:
-        self.address = ""
-        self.knows_json = True
-        self.greeting = b"SERVER PROTOCOL 2\n"
-        self.status: Answer | None = None
-        self.commands: list[str] = []
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := (await reader.readline()).decode().strip():
-            self.commands.append(line)
-            if line.startswith("CLIENT PROTOCOL "):
-                writer.write(self.greeting)
-            elif line == "SET FORMAT json" and self.knows_json:
-                writer.write(b"OK\n")
-            elif line.endswith("STATUS"):
-                if self.status is not None:
-                    await self.status(writer)
-                else:
-                    writer.write(JSON if self.knows_json else in_text())
-                break
-            else:
-                writer.write(f"ERROR: Unknown command {line}\n".encode())
-        writer.close()
 
 
 @pytest.fixture
 async def ras() -> AsyncIterator[Ras]:
-    served = Ras()
-    listening = await asyncio.start_server(served.serve, "127.0.0.1", 0)
-    served.address = f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    yield served
-    listening.close()
+    async with serving() as served:
+        yield served
 
 
 @pytest.fixture
@@ -100,15 +66,6 @@ async def test_a_release_without_json_is_asked_for_text(ras: Ras, context: Colle
     assert values(batch)['nccl_communicators{device="node1",job_id="7",ranks="4"}'] == 1.0
     assert ras.commands[-1] == "VERBOSE STATUS"
     assert_accounted(context.ledger, [batch])
-
-
-async def refusing() -> str:
-    """An address at which nobody listens."""
-    listening = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = listening.sockets[0].getsockname()[1]
-    listening.close()
-    await listening.wait_closed()
-    return f"127.0.0.1:{port}"
 
 
 async def test_the_next_address_is_asked_where_nobody_greets(ras: Ras, context: CollectorContext) -> None:

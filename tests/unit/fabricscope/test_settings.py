@@ -198,6 +198,10 @@ def test_errors_come_by_line_and_end_in_what_is_wrong(tmp_path):
         ),
         ("ingest:\n  scheduler:\n    unhealthy: 5\n", "3:5: ingest.scheduler.unhealthy: "),
         ("ingest:\n  nccl_ras_sources:\n    - {job_name: a}\n", "3:7: ingest.nccl_ras_sources.0.targets: is missing"),
+        (
+            "nccl_ras_sources:\n  - targets:\n      - {device: a, addresses: [b], monitor: maybe}\n",
+            "3:37: nccl_ras_sources.0.targets.0.monitor: expected true or false, found 'maybe'",
+        ),
         ("ingest:\n  job_sources: 5\n", "2:3: ingest.job_sources: expected a list"),
         (
             "ingest:\n  scrape_configs:\n    - job_name: a\n      source: dcmg\n",

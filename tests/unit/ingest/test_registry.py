@@ -38,7 +38,12 @@ OTLP = {"listen": "127.0.0.1:0", "allow": ["127.0.0.1"], "rules": [{"source": "c
 TOPICS = {"job_name": "gnmic", "topics": ["telemetry", "bgp"], "format": "gnmic_event"}
 FABRIC = {"topology": {"command": ["ibnetdiscover", "-p"]}, "counters": {"file": "perfquery.txt"}}
 REDFISH = {"targets": [{"address": "a", "device": "node1"}]}
-RAS = {"targets": [{"device": "node1", "addresses": ["node1"]}]}
+RAS = {
+    "targets": [
+        {"device": "node1", "addresses": ["node1"]},
+        {"device": "node2", "addresses": ["node2"], "monitor": True},
+    ]
+}
 EXAMPLES = {
     "scrape_configs": Example([SCRAPE], ["node/a:1", "node/b:1"], {"numba", "isal"}),
     "gnmi_configs": Example([GNMI], ["leaves/a:1"], {"numba", "hpack"}),
@@ -58,7 +63,7 @@ EXAMPLES = {
     "redfish_configs": Example([REDFISH], ["redfish/a"], {"numba", "aiohttp"}),
     "nvidia_smi_sources": Example([{"targets": [{"device": "node1"}]}], ["nvidia-smi/node1"], {"numba"}),
     "nvml_sources": Example([{"device": "node1"}], ["nvml/node1"], {"numba"}),
-    "nccl_ras_sources": Example([RAS], ["nccl-ras/node1"], {"numba"}),
+    "nccl_ras_sources": Example([RAS], ["nccl-ras/node1", "nccl-ras/node2"], {"numba"}),
     "nccl_inspector_sources": Example([{"folder": "dumps", "device": "node1"}], ["nccl-inspector"], {"numba"}),
     "nccl_tests_sources": Example([{"folder": "results", "device": "node1"}], ["nccl-tests"], {"numba"}),
     "kernel_log_sources": Example([{"device": "node1"}], ["kernel/node1"], {"numba"}),

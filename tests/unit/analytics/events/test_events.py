@@ -45,6 +45,10 @@ SXIDS = series_key(
 )
 SXID_LAST = series_key("nvswitch_sxid_last", {"device": "leaf1", "nvswitch": "nvswitch3", "severity": "fatal"})
 BOOT = series_key("node_boot_time_seconds", {"device": "leaf1"})
+PROCESS = series_key(
+    "nccl_process_event_timestamp_seconds",
+    {"device": "leaf1", "job_id": "7", "process": "42", "gpus": "0,1", "event": "dead"},
+)
 PAUSE = "fabric_port_pfc_pause_seconds_total"
 START_S = START_NS // SECOND
 
@@ -245,6 +249,21 @@ def test_a_port_that_is_down_while_there_is_no_room_gets_no_event_with_a_wrong_b
     assert {str(each.object) for each in events} == {"port:leaf1/Ethernet0"}
 
 
+def test_a_time_of_lately_is_an_event_at_first_sight() -> None:
+    opened, ended, again = logged([PROCESS], [*[[START_S - 5.0]] * 9, *[[START_S + 85.0]] * 3])
+    assert (opened.kind, opened.detail, str(opened.object)) == (
+        EventKind.NCCL_PROCESS,
+        "dead: process 42, GPU 0,1, job 7",
+        "device:leaf1",
+    )
+    assert (at(opened)[:2], at(again)[:2]) == ((-5.0, -5.0), (85.0, 85.0))
+    assert (ended.state, ended.count) == (EventState.ENDED, 1)
+
+
+def test_a_time_of_long_ago_is_history_at_first_sight() -> None:
+    assert logged([PROCESS], [[START_S - 601.0]] * 9) == []
+
+
 def test_what_is_known_of_forgotten_series_is_published() -> None:
     engine, keys = Engine(CONFIG.model_copy(update={"series_ttl_s": 600.0})), [PAUSED, UP]
     run(engine, [batch(table("leaf1", keys), n, [n * 0.03, float(n < 10)]) for n in range(20)])
@@ -292,7 +311,7 @@ def test_what_another_metric_shows_better_from_now_on_ends() -> None:
 
 def test_portions_and_a_restart_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "BRIEF_NS", 600 * SECOND)
-    keys = [PAUSED, UP, XIDS, FLAPS, UPTIME]
+    keys = [PAUSED, UP, XIDS, FLAPS, UPTIME, PROCESS]
     rows = [
         [
             n * 0.03 + 2.0 * (n % 40 > 37),
@@ -300,6 +319,7 @@ def test_portions_and_a_restart_change_no_byte(monkeypatch: pytest.MonkeyPatch) 
             float(n // 60),
             2.0 * (n // 45) + (n % 50 > 6) + (n % 50 > 7),
             n % 70 * 10.0 + 4,
+            START_S + n // 50 * 500.0 - 3,
         ]
         for n in range(140)
     ]
@@ -323,14 +343,21 @@ def test_a_snapshot_of_a_product_without_events_is_read(tmp_path: Path) -> None:
     assert (opened.kind, at(opened)[:2]) == (EventKind.PFC_PAUSE, (120, 130))
 
 
-def test_a_snapshot_from_before_bounces_were_events_is_read(tmp_path: Path) -> None:
+LATER = {
+    2: ("nccl_process",),
+    1: ("nccl_process", "fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid"),
+}
+
+
+@pytest.mark.parametrize("older", LATER)
+def test_a_snapshot_from_before_a_metric_was_watched_is_read(tmp_path: Path, older: int) -> None:
     of, engine, new, path = table("leaf1", [FLAPS, UP]), Engine(CONFIG), Engine(CONFIG), tmp_path / "snapshot"
     run(engine, [batch(of, n, [4.0, float(n < 8)]) for n in range(10)])
     snapshot.save(path, engine, MARK)
     head, arrays = state_file.read(path)
-    assert head["blocks"]["events"][0] == 2
-    head["blocks"]["events"][0] = 1
-    later = ("fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid")
+    assert head["blocks"]["events"][0] == 3
+    head["blocks"]["events"][0] = older
+    later = LATER[older]
     for name in [name for name in head["parts"]["events"]["watches"] if name.startswith(later)]:
         del head["parts"]["events"]["watches"][name]
     was = {name: each for name, each in arrays.items() if not name.startswith(tuple(f"events/{one}" for one in later))}
