@@ -11,7 +11,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 @compiled_uncounted
-def _word(buf: NDArray[np.uint8], at: np.uint64) -> np.uint64:
+def word_at(buf: NDArray[np.uint8], at: np.uint64) -> np.uint64:
     """The eight bytes from ``at`` on, which the compiler reads at once."""
     word = np.uint64(0)
     for k in range(8):
@@ -26,7 +26,7 @@ def hash_of(buf: NDArray[np.uint8], start: int, length: int, seed: np.uint64) ->
     words = length // 8
     first = np.uint64(start)  # an unsigned index is never negative
     for i in range(words):
-        result = (result ^ _word(buf, first + np.uint64(8 * i))) * _PRIME
+        result = (result ^ word_at(buf, first + np.uint64(8 * i))) * _PRIME
         result ^= result >> np.uint64(29)
     for i in range(start + 8 * words, start + length):
         result = (result ^ np.uint64(buf[i])) * _PRIME
@@ -58,9 +58,9 @@ def stands(buf: NDArray[np.uint8], at: int, end: int, arena: NDArray[np.uint8], 
         for i in range(np.uint64(size)):
             bits |= buf[one + i] ^ arena[other + i]
         return bool(bits == 0)
-    last, i = np.uint64(size - 8), np.uint64(0)
-    words = _word(buf, one + last) ^ _word(arena, other + last)
-    while i < last:
-        words |= _word(buf, one + i) ^ _word(arena, other + i)
-        i += np.uint64(8)
+    last, place = np.uint64(size - 8), np.uint64(0)
+    words = word_at(buf, one + last) ^ word_at(arena, other + last)
+    while place < last:
+        words |= word_at(buf, one + place) ^ word_at(arena, other + place)
+        place += np.uint64(8)
     return bool(words == 0)
