@@ -137,13 +137,16 @@ async def _take(
     device: _Device, parts: Sequence[bytes | KnownUpdates], began_ns: int, began_s: float, emit: Emit
 ) -> None:
     """Decodes and emits what some messages hold of a device."""
-    known = [part for part in parts if isinstance(part, KnownUpdates)]
-    messages = [part for part in parts if not isinstance(part, KnownUpdates)]
-    size, updates = sum(map(len, messages)), sum(map(len, known))
+    messages = size = known_size = updates = 0
+    for part in parts:
+        if isinstance(part, KnownUpdates):
+            messages, known_size, updates = messages + part.messages, known_size + part.size, updates + len(part)
+        else:
+            messages, size = messages + 1, size + len(part)
     await device.updates.take_by(
         partial(device.decoder.decode_any, list(_runs(parts))),
-        _messages(parts),
-        size + sum(part.size for part in known),
+        messages,
+        size + known_size,
         began_ns,
         began_s,
         emit,

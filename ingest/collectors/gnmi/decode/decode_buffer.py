@@ -16,6 +16,11 @@ from telemetry.series import SeriesTable
 _BAD = (DropReason.EVENT_TIME, DropReason.NO_VALUE, DropReason.OUT_OF_BOUNDS)  # in the order of ``append_valid``
 
 
+def no_bad() -> NDArray[np.int64]:
+    """Counts for a compiled pass to add to: int64[3]."""
+    return np.zeros(len(_BAD), np.int64)
+
+
 @dataclass(slots=True)
 class Decoded:
     """The content of some messages. rows refer to ``table``; drops: samples of known series outside the columns.
@@ -41,9 +46,11 @@ class Decoded:
 
 @dataclass(slots=True)
 class DecodeBuffer:
-    """The content of the messages read so far in one call, values as the source sent them."""
+    """The content of the messages read so far in one call. Of chunks, ``Samples`` are valid ones in the metrics' units;
+    all other values are as the source sent them.
+    """
 
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: list[Chunk | Samples] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -58,7 +65,7 @@ class DecodeBuffer:
         self.rows.append(row)
         self.values.append(value)
 
-    def add_chunk(self, chunk: Chunk) -> None:
+    def add_chunk(self, chunk: Chunk | Samples) -> None:
         """Samples that are columns already; those added before stay before them."""
         self._end_rows()
         self.chunks.append(chunk)
@@ -66,25 +73,39 @@ class DecodeBuffer:
     def decoded(self, rows: SeriesRows, now_ns: int) -> Decoded:
         """The valid samples in the metrics' units, and the drops with their reasons."""
         self._end_rows()
-        chunks = self.chunks
-        size = sum(chunk.values.size for chunk in chunks)
-        samples = Samples(np.empty(size, np.int64), np.empty(size, np.uint32), np.empty(size))
-        first_ns, last_ns = accepted(now_ns)
-        bad, n = np.zeros(len(_BAD), np.int64), 0
-        for chunk in chunks:
-            n = append_valid((*chunk,), rows.limits, first_ns, last_ns, (*samples,), n, bad)
-        self.drops.update({reason: count for reason, count in zip(_BAD, bad.tolist(), strict=True) if count})
+        only = self.chunks[0] if len(self.chunks) == 1 else None
+        samples = only if isinstance(only, Samples) else self._valid(rows, now_ns)
         return Decoded(
             table=rows.table,
-            times_ns=samples.times[:n],
-            rows=samples.rows[:n],
-            values=samples.values[:n],
+            times_ns=samples.times,
+            rows=samples.rows,
+            values=samples.values,
             drops=self.drops,
             metadata=self.metadata,
             updates=self.updates,
             syncs=self.syncs,
             malformed=self.malformed,
         )
+
+    def add_bad(self, bad: NDArray[np.int64]) -> None:
+        """Counts what a compiled pass left out, in its order of the reasons."""
+        self.drops.update({reason: count for reason, count in zip(_BAD, bad.tolist(), strict=True) if count})
+
+    def _valid(self, rows: SeriesRows, now_ns: int) -> Samples:
+        """Those of all chunks."""
+        size = sum(chunk.values.size for chunk in self.chunks)
+        samples = Samples.allocate(size)
+        first_ns, last_ns = accepted(now_ns)
+        bad, n = no_bad(), 0
+        for chunk in self.chunks:
+            if isinstance(chunk, Samples):
+                end = n + chunk.values.size
+                samples.times[n:end], samples.rows[n:end], samples.values[n:end] = chunk
+                n = end
+            else:
+                n = append_valid((*chunk,), rows.limits, first_ns, last_ns, (*samples,), n, bad)
+        self.add_bad(bad)
+        return samples.first(n)
 
     def _end_rows(self) -> None:
         """Makes columns of the samples that were added one by one."""

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from common.wire.hashed_bytes import UNKNOWN
 from ingest.collectors.base import SourceSeries
+from ingest.collectors.event_time import accepted
 from ingest.collectors.gnmi.decode import columns, json_scan, scan
-from ingest.collectors.gnmi.decode.columns import Chunk, split_updates
-from ingest.collectors.gnmi.decode.decode_buffer import DecodeBuffer, Decoded
+from ingest.collectors.gnmi.decode.columns import Chunk, Samples, read_numbered, split_updates
+from ingest.collectors.gnmi.decode.decode_buffer import DecodeBuffer, Decoded, no_bad
 from ingest.collectors.gnmi.decode.flatten import Flattener
 from ingest.collectors.gnmi.decode.json_template import JsonTemplates, LeafValues, template_of
 from ingest.collectors.gnmi.decode.known_updates import KnownUpdates
@@ -85,7 +86,7 @@ class Decoder:
         buffer = DecodeBuffer()
         for part in parts:
             if isinstance(part, KnownUpdates):
-                self._read_known(part, buffer)
+                self._read_numbered(part, now_ns, buffer)
             else:
                 self._read_messages(part, buffer)
         return buffer.decoded(self._rows, now_ns)
@@ -108,11 +109,42 @@ class Decoder:
             elif why == Stop.FULL and n == 0:
                 self._scanned = Scanned.allocate(2 * self._scanned.slots.size)
 
-    def _read_known(self, known: KnownUpdates, buffer: DecodeBuffer) -> None:
-        slots = known.known.slots(known.paths, self._slots)
-        buffer.updates += slots.size
-        columns = Scanned(slots, known.kinds, known.numbers, known.times_ns, known.texts)
-        self._read_columns(known.data, np.frombuffer(known.data, np.uint8), columns, slots.size, buffer)
+    def _read_numbered(self, known: KnownUpdates, now_ns: int, buffer: DecodeBuffer) -> None:
+        n = len(known)
+        buffer.updates += n
+        samples, others, bad = Samples.allocate(n), np.empty(n, np.int64), no_bad()
+        by_path = known.known.slots_by_path(known.paths, self._slots)
+        taken, rest, unknown = self._take_numbers(known, by_path, now_ns, samples, others, bad)
+        if unknown:
+            known.known.slots(known.paths, self._slots)
+            bad[:] = 0
+            by_path = known.known.slots_by_path(known.paths, self._slots)
+            taken, rest, _ = self._take_numbers(known, by_path, now_ns, samples, others, bad)
+        if taken:
+            buffer.add_chunk(samples.first(taken))
+        if taken + rest < n:
+            buffer.add_bad(bad)
+        if self._rows.ending:
+            slots = by_path[known.paths]
+            rows = self._slots.rows[slots[(slots >= 0) & (known.kinds == _NUMBER)]]
+            self._rows.keep(rows[rows >= 0])
+        if rest:
+            columns = Scanned(by_path[known.paths], known.kinds, known.numbers, known.times_ns, known.texts)
+            self._read_others(known.data, np.frombuffer(known.data, np.uint8), columns, others[:rest], buffer)
+
+    def _take_numbers(
+        self,
+        known: KnownUpdates,
+        by_path: NDArray[np.int32],
+        now_ns: int,
+        samples: Samples,
+        others: NDArray[np.int64],
+        bad: NDArray[np.int64],
+    ) -> tuple[int, int, int]:
+        """The valid numbers of known series as samples, and the indices of what Python reads, as ``read_numbered``."""
+        columns = known.paths, known.kinds, known.numbers, known.times_ns
+        tables = by_path, self._slots.rows, self._rows.limits
+        return read_numbered(columns, *tables, *accepted(now_ns), (*samples,), others, bad)
 
     def _forget(self) -> None:
         """Starts over: a port has a new name, so any path may be another series."""

@@ -26,8 +26,7 @@ from ingest.collectors.kafka_topics.decode.text_pieces import (
     TRUE,
     after,
     has_zeros,
-    is_plain,
-    text_end,
+    plain_end,
 )
 from telemetry.gnmi import gnmi_pb2
 
@@ -40,8 +39,8 @@ _PART = 5
 class Updates(NamedTuple):
     """Updates, a row each.
 
-    paths: int64, the path's number. times_ns: int64. kinds: int8, NUMBER or TEXT of ``ValueKind``. numbers: float64.
-    texts: int64[n, 2], offset and length of a text.
+    paths: int64, the path's number. times_ns: int64. kinds: int8, NUMBER or TEXT of ``ValueKind``. numbers: float64,
+    of a NUMBER. texts: int64[n, 2], offset and length of a TEXT.
     """
 
     paths: NDArray[np.int64]
@@ -114,14 +113,18 @@ class KnownPaths:
         self._slots, self.names_after = room(self._slots, slot, UNKNOWN), room(self.names_after, slot, UNKNOWN)
         self._written.append(path.SerializeToString())
 
-    def slots(self, paths: NDArray[np.int64], of: PathSlots) -> NDArray[np.int32]:
-        """The slots of paths of one device among its own; UNKNOWN where it has no room for them."""
+    def slots_by_path(self, paths: NDArray[np.int64], of: PathSlots) -> NDArray[np.int32]:
+        """As in ``NumberedPaths``."""
         source = int(self._source_of[self._names.index.spans[paths[0], 2]])
         known = self._slots_of[source]
         if known is None or known() is not of:  # the device's decoder began again, or is another one
             self._slots[: len(self)][self._source_of[self._names.index.spans[: len(self), 2]] == source] = UNKNOWN
             self._slots_of[source] = ref(of)
-        slots = self._slots[paths]
+        return self._slots
+
+    def slots(self, paths: NDArray[np.int64], of: PathSlots) -> NDArray[np.int32]:
+        """The slots of paths of one device among its own; UNKNOWN where it has no room for them."""
+        slots = self.slots_by_path(paths, of)[paths]
         if slots.min() == UNKNOWN:
             for place in np.flatnonzero(slots == UNKNOWN).tolist():
                 path = int(paths[place])
@@ -147,8 +150,8 @@ def read_value(
         numbers[row] = float(-whole if is_negative else whole)
         return stop
     if at < end and buf[at] == QUOTE:
-        stop = text_end(buf, at + 1, end)
-        if stop < 0 or not is_plain(buf, at + 1, stop):
+        stop = plain_end(buf, at + 1, end)
+        if stop < 0:
             return PLAIN
         kinds[row], texts[row, 0], texts[row, 1] = _TEXT, at + 1, stop - at - 1
         return stop + 1
@@ -215,14 +218,25 @@ def by_source(
         at += size
     for part in range(n):
         to = place[parts[part, SOURCE]]
-        at = found[to, END]
-        for row in range(parts[part, BEGIN], parts[part, END]):
-            grouped.paths[at], grouped.times_ns[at] = updates.paths[row], updates.times_ns[row]
-            grouped.kinds[at], grouped.numbers[at] = updates.kinds[row], updates.numbers[row]
-            grouped.texts[at, 0], grouped.texts[at, 1] = updates.texts[row, 0], updates.texts[row, 1]
-            at += 1
-        found[to, END] = at
+        at, begin, end = found[to, END], parts[part, BEGIN], parts[part, END]
+        _copy(updates.paths, begin, end, grouped.paths, at)
+        _copy(updates.times_ns, begin, end, grouped.times_ns, at)
+        _copy(updates.kinds, begin, end, grouped.kinds, at)
+        _copy(updates.numbers, begin, end, grouped.numbers, at)
+        for row in range(begin, end):
+            if updates.kinds[row] == _TEXT:
+                grouped.texts[at + row - begin, 0] = updates.texts[row, 0]
+                grouped.texts[at + row - begin, 1] = updates.texts[row, 1]
+        found[to, END] = at + end - begin
     return sources
+
+
+@compiled_uncounted
+def _copy(column: NDArray[np.generic], begin: int, end: int, out: NDArray[np.generic], at: int) -> None:
+    """Writes rows of a column to another one. A loop for each column, and unsigned places: that vectorises."""
+    source, target = np.uint64(begin), np.uint64(at)
+    for i in range(np.uint64(end - begin)):
+        out[target + i] = column[source + i]
 
 
 def warm_up() -> None:

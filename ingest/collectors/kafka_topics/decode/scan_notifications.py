@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from common.jit import compiled_uncounted
 from common.wire.hashed_bytes import UNKNOWN, HashArrays, HashIndex
 from common.wire.numbers import natural
-from common.wire.span_table import find, follow
+from common.wire.span_table import end_of, find, follow
 from common.wire.spans import stands
 from ingest.collectors.kafka_topics.decode import known_paths
 from ingest.collectors.kafka_topics.decode.known_paths import (
@@ -22,7 +22,7 @@ from ingest.collectors.kafka_topics.decode.known_paths import (
     read_value,
 )
 from ingest.collectors.kafka_topics.decode.stops import DONE, FULL, PLAIN
-from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, after, is_plain, text_end
+from ingest.collectors.kafka_topics.decode.text_pieces import CLOSE, COMMA, QUOTE, after, plain_end, text_end
 from telemetry.gnmi import gnmi_pb2
 
 _SOURCE, _SYSTEM = np.frombuffer(b'{"source":"', np.uint8), np.frombuffer(b',"system-name":"', np.uint8)
@@ -40,20 +40,30 @@ def _without(buf: NDArray[np.uint8], at: int, end: int, key: NDArray[np.uint8]) 
     begin = after(buf, at, end, key)
     if begin < 0:
         return at
-    stop = text_end(buf, begin, end)
-    return stop + 1 if stop >= 0 and is_plain(buf, begin, stop) else PLAIN
+    stop = plain_end(buf, begin, end)
+    return stop + 1 if stop >= 0 else PLAIN
 
 
 @compiled_uncounted
-def _begin(buf: NDArray[np.uint8], at: int, end: int, sources: HashIndex) -> tuple[int, int, int]:
-    """Device and time of a notification, and where its prefix may stand; PLAIN for none."""
+def _named(buf: NDArray[np.uint8], at: int, end: int, parent: int, guess: int, index: HashIndex) -> tuple[int, int]:
+    """The slot of a text below a parent, and the offset of the quote behind it. guess: which slot it may be."""
+    if guess >= 0 and index.spans[guess, 2] == parent:
+        stop = end_of(buf, at, end, guess, index)
+        if 0 <= stop < end and buf[stop] == QUOTE:
+            return guess, stop
+    stop = text_end(buf, at, end)
+    return (find(buf, at, stop - at, parent, index) if stop >= 0 else PLAIN), stop
+
+
+@compiled_uncounted
+def _begin(buf: NDArray[np.uint8], at: int, end: int, guess: int, sources: HashIndex) -> tuple[int, int, int]:
+    """Device and time of a notification, and where its prefix may stand; PLAIN for none. guess: as in ``_named``."""
     begin = after(buf, at, end, _SOURCE)
     if begin < 0:
         return 0, 0, PLAIN
-    at = text_end(buf, begin, end)
+    source, at = _named(buf, begin, end, 0, guess, sources)
     if at < 0:
         return 0, 0, PLAIN
-    source = find(buf, begin, at - begin, 0, sources)
     at = _without(buf, at + 1, end, _SYSTEM)
     if source < 0 or at < 0:
         return 0, 0, PLAIN
@@ -90,7 +100,7 @@ def _updates(
     at: int,
     end: int,
     head: int,
-    guess: int,
+    last: int,
     names: HashIndex,
     names_after: NDArray[np.int64],
     time_ns: int,
@@ -99,12 +109,13 @@ def _updates(
 ) -> tuple[int, int]:
     """Reads paths and values behind ``"updates":[``: the offset after them (PLAIN, FULL), and rows so far.
 
-    guess: which path may be the first one.
+    last: the path before, UNKNOWN for none. What came after a path the last time is tried first.
     """
     arena, spans, (paths, times_ns, kinds, numbers, texts) = names.arena, names.spans, updates
     while True:
         if n == paths.size:
             return FULL, n
+        guess = names_after[last] if last >= 0 else UNKNOWN
         if guess >= 0 and spans[guess, 2] == head and stands(buf, at, end, arena, spans[guess, 0], spans[guess, 1]):
             path = guess
             at += spans[guess, 1]
@@ -112,7 +123,8 @@ def _updates(
             path, at = _name(buf, at, end, head, names)
             if path < 0:
                 return PLAIN, n
-        paths[n], times_ns[n], guess = path, time_ns, names_after[path]
+            follow(last, path, names_after)
+        paths[n], times_ns[n], last = path, time_ns, path
         whole, stop = natural(buf, at, end)
         if 0 <= stop < end and buf[stop] == CLOSE:  # as most are; to call ``read_value`` for it costs as much again
             kinds[n], numbers[n], at = NUMBER, float(whole), stop
@@ -144,25 +156,26 @@ def _notification(
 ) -> tuple[int, int, int, int]:
     """The offset after a notification (PLAIN, FULL), rows and parts so far, and its last path, as ``last`` is."""
     first, row = at, n
-    source, time_ns, at = _begin(buf, at, end, sources)
+    guess = names_after[last] if last >= 0 else UNKNOWN
+    head = names.spans[guess, 2] if guess >= 0 else UNKNOWN
+    source, time_ns, at = _begin(buf, at, end, heads.spans[head, 2] if head >= 0 else UNKNOWN, sources)
     if at < 0:
         return PLAIN, n, used, last
-    begin, size = after(buf, at, end, _PREFIX), 0
+    begin = after(buf, at, end, _PREFIX)
     if begin >= 0:
-        at = text_end(buf, begin, end)
-        if at < 0:
-            return PLAIN, n, used, last
-        size = at - begin
+        head, at = _named(buf, begin, end, source, head, heads)
         at += 1
-    head = find(buf, max(begin, 0), size, source, heads)
+    else:
+        head = find(buf, 0, 0, source, heads)
+    if at <= 0:
+        return PLAIN, n, used, last
     at = _without(buf, at, end, _TARGET)
     if head < 0 or at < 0:
         return PLAIN, n, used, last
     at = after(buf, at, end, _UPDATES)
     if at < 0:
         return PLAIN, n, used, last
-    guess = names_after[last] if last >= 0 else UNKNOWN
-    at, n = _updates(buf, at, end, head, guess, names, names_after, time_ns, updates, n)
+    at, n = _updates(buf, at, end, head, last, names, names_after, time_ns, updates, n)
     if at < 0:
         return at, n, used, last
     at = after(buf, at, end, _END)
@@ -171,9 +184,7 @@ def _notification(
     used = add_part(parts, used, used, source, row, n, at - first)
     if used < 0:
         return FULL, n, used, last
-    for each in range(row, n):
-        last = follow(last, updates.paths[each], names_after)
-    return at, n, used, last
+    return at, n, used, updates.paths[n - 1]
 
 
 @compiled_uncounted

@@ -4,22 +4,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled_uncounted
+from common.wire.spans import stands
 from ingest.collectors.kafka_topics.decode.stops import PLAIN
 
 QUOTE, COMMA, MINUS, COLON, CLOSE, FEED = 0x22, 0x2C, 0x2D, 0x3A, 0x7D, 0x0A
 TRUE, FALSE = np.frombuffer(b"true", np.uint8), np.frombuffer(b"false", np.uint8)
-_AND, _ZERO, _LESS, _GREATER, _BACKSLASH = 0x26, 0x30, 0x3C, 0x3E, 0x5C
+_ZERO, _BACKSLASH = 0x30, 0x5C
+_IS_PLAIN = np.array([0x20 <= byte <= 0x7E and byte not in b"\\&<>" for byte in range(256)])
 
 
 @compiled_uncounted
 def after(buf: NDArray[np.uint8], at: int, end: int, text: NDArray[np.uint8]) -> int:
     """The offset after this text, PLAIN where it does not stand."""
-    if at + text.size > end:
-        return PLAIN
-    for i in range(text.size):
-        if buf[at + i] != text[i]:
-            return PLAIN
-    return at + text.size
+    return at + text.size if stands(buf, at, end, text, 0, text.size) else PLAIN
 
 
 @compiled_uncounted
@@ -45,11 +42,17 @@ def object_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
 @compiled_uncounted
 def is_plain(buf: NDArray[np.uint8], at: int, end: int) -> bool:
     """Whether it is a text that can be written in no other way."""
-    for i in range(at, end):
-        byte = buf[i]
-        if byte < 0x20 or byte > 0x7E or byte in (_BACKSLASH, _AND, _LESS, _GREATER):
-            return False
-    return True
+    while at < end and _IS_PLAIN[buf[at]]:
+        at += 1
+    return at >= end
+
+
+@compiled_uncounted
+def plain_end(buf: NDArray[np.uint8], at: int, end: int) -> int:
+    """Where the quote behind such a text is that begins at ``at``; PLAIN for any other text."""
+    while at < end and buf[at] != QUOTE and _IS_PLAIN[buf[at]]:
+        at += 1
+    return at if at < end and buf[at] == QUOTE else PLAIN
 
 
 @compiled_uncounted

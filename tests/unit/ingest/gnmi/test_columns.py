@@ -5,7 +5,16 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from ingest.collectors.gnmi.decode.columns import IGNORED, SLOW_PATH, Chunk, Samples, append_valid, split_updates
+from common.wire.hashed_bytes import UNKNOWN
+from ingest.collectors.gnmi.decode.columns import (
+    IGNORED,
+    SLOW_PATH,
+    Chunk,
+    Samples,
+    append_valid,
+    read_numbered,
+    split_updates,
+)
 from ingest.collectors.gnmi.decode.scan import Scanned, ValueKind
 
 N, T, J = ValueKind.NUMBER, ValueKind.TEXT, ValueKind.JSON
@@ -104,3 +113,31 @@ def test_valid_and_dropped_samples_keep_their_order() -> None:
     kept, bad = append((150, 0, 1.0), (99, 0, 2.0), (151, 1, 3.0), (150, 0, nan), (152, 2, 9.0), (153, 0, 4.0))
     assert kept == [(150, 0, 1.0), (151, 1, 3000.0), (153, 0, 4.0)]
     assert bad == [1, 1, 1]
+
+
+def numbered(
+    paths: list[int], kinds: list[ValueKind], slots: list[int], slot_rows: list[int], numbers: list[float]
+) -> tuple[list[tuple[int, int, float]], list[int], int, list[int]]:
+    """The samples, the indices of the other values, how many paths have no slot, and the counts of what is no sample.
+
+    Update i has time 100 + 30 i.
+    """
+    n = len(paths)
+    columns = (np.array(paths, np.int64), np.array(kinds, np.int8), np.array(numbers), 100 + 30 * np.arange(n))
+    output, others, bad = Samples.allocate(n), np.zeros(n, np.int64), np.zeros(3, np.int64)
+    tables = np.array(slots, np.int32), np.array(slot_rows, np.int32), LIMITS
+    taken, rest, unknown = read_numbered(columns, *tables, FIRST_NS, LAST_NS, (*output,), others, bad)
+    samples = zip(*(column.tolist() for column in output.first(taken)), strict=True)
+    return list(samples), others[:rest].tolist(), unknown, bad.tolist()
+
+
+def test_updates_by_number_are_split_and_checked_in_one_pass() -> None:
+    paths, kinds, numbers = [2, 0, 2, 3, 1, 2], [N, N, T, N, N, N], [2.0, 1.5, 0.0, 1.0, 1.0, 3.0]
+    # path 0 on row 0, path 1 without a slot, path 2 on row 1, path 3 where Python decides; the last one is too late
+    found = numbered(paths, kinds, [1, UNKNOWN, 0, 2], [1, 0, SLOW_PATH], numbers)
+    assert found == ([(100, 1, 2000.0), (130, 0, 1.5)], [2, 3], 1, [1, 0, 0])
+
+
+def test_updates_by_number_outside_the_catalogue_or_their_bounds_are_no_samples() -> None:
+    assert numbered([0, 1, 1], [N, N, N], [0, 1], [IGNORED, 2], [1.0, nan, 2.0]) == ([], [], 0, [0, 1, 1])
+    assert numbered([], [], [], [], []) == ([], [], 0, [0, 0, 0])

@@ -7,7 +7,7 @@ import pytest
 
 from common.wire.hashed_bytes import UNKNOWN
 from common.wire.protobuf import signed
-from common.wire.spans import FNV, differ, hash_of
+from common.wire.spans import FNV, differ, hash_of, stands
 from ingest.collectors.gnmi.decode.path_table import PathTable, find_slot
 
 
@@ -94,3 +94,15 @@ def test_differ(one: bytes, other: bytes, expected: bool) -> None:
 )
 def test_signed(number: int, expected: int) -> None:
     assert signed(np.uint64(number)) == expected
+
+
+@pytest.mark.parametrize("size", [*range(26), 31, 32, 33, 64, 95])
+def test_bytes_stand_where_each_of_them_is_the_same(size: int) -> None:
+    arena = b"<" + random.Random(size).randbytes(size) + b">"
+    data = b"before" + arena[1:-1]
+    assert stands(view(data), 6, len(data), view(arena), 1, size)
+    assert not stands(view(data + b"more"), 7, len(data), view(arena), 1, size)  # it would end behind the end
+    for place in range(size):
+        other = bytearray(data)
+        other[6 + place] ^= 0x80
+        assert not stands(view(bytes(other)), 6, len(data), view(arena), 1, size)
