@@ -62,10 +62,15 @@ def weight(core: Core, expert: int) -> float:
 
 
 @compiled
-def most_surprised(core: Core, tails: Tails, statistics: NDArray[np.float64], muted: int) -> tuple[int, float]:
-    """The expert whose statistic is least likely, and its surprise in nats."""
+def most_surprised(
+    core: Core, tails: Tails, statistics: NDArray[np.float64], at_rest: bool, muted: int
+) -> tuple[int, float]:
+    """The expert whose statistic is least likely, and its surprise in nats.
+
+    at_rest: only that the value is at rest in a phase in which the series is not, is unusual.
+    """
     best, most = 0, 0.0
-    for expert in range(EXPERTS if core.phase.proved > 0.5 else PHASE_UP):
+    for expert in range(PHASE_UP if at_rest else 0, EXPERTS if core.phase.proved > 0.5 else PHASE_UP):
         if statistics[expert] <= tails.threshold[expert] or muted & 1 << _MUTED_BY[expert]:
             continue
         nats = weight(core, expert) * tail.surprise(tails, expert, statistics[expert])
@@ -79,8 +84,8 @@ def most_surprised(core: Core, tails: Tails, statistics: NDArray[np.float64], mu
 
 @compiled
 def surprise_of_run(core: Core, x: float) -> float:
-    """Surprise, in nats, about a value that is unchanged for longer than ever before; rest may last."""
-    if x != core.last or core.runs < _RUNS_MIN or (core.rest > RESTING and is_near(core, x)):
+    """Surprise, in nats, about a value that is unchanged for longer than ever before."""
+    if x != core.last or core.runs < _RUNS_MIN:
         return 0.0
     beyond = core.run + 1.0 - 1.5 * core.run_max
     # Among many short runs a long one predicts the next long one better than their mean does.
@@ -93,7 +98,8 @@ def judge(
     core: Core, tails: Tails, statistics: NDArray[np.float64], x: float, proved: bool, muted: int
 ) -> tuple[float, int]:
     """Score and reason of one value."""
-    best, most = most_surprised(core, tails, statistics, muted)
+    at_rest = core.rest > RESTING and is_near(core, x)  # what a departure leaves behind is no event
+    best, most = most_surprised(core, tails, statistics, at_rest, muted)
     reason = _SEASON if proved else _LEVEL
     if best >= PHASE_UP:
         reason = _PHASE
@@ -101,10 +107,10 @@ def judge(
         reason = _DRIFT
     elif best >= JUMP_UP:
         reason = _SHAPE
-    unchanged = 0.0 if muted & MUTE_SILENCE else surprise_of_run(core, x)
+    unchanged = 0.0 if muted & MUTE_SILENCE or at_rest else surprise_of_run(core, x)
     if unchanged > most:
         most, reason = unchanged, _SILENCE
-    often = 0.0 if muted & MUTE_FREQUENCY else frequency.surprise(core, x)
+    often = 0.0 if muted & MUTE_FREQUENCY or at_rest else frequency.surprise(core, x)
     if often > most:
         most, reason = often, _FREQUENCY
     if most == 0.0:

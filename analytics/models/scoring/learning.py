@@ -91,6 +91,8 @@ def learn_tails(core: Core, tails: Tails, statistics: NDArray[np.float64], learn
     else:
         for expert in range(experts):
             tail.learn(tails, expert, statistics[expert], pace, weight, _EXCESS_MIN)
+    if core.rest > rests.RESTING:
+        rests.keep_thresholds(tails)
     for expert in range(experts):
         if statistics[expert] >= tail.RUNG_FIRST:
             tail.learn_height(tails, expert, statistics[expert], count)
@@ -122,7 +124,7 @@ def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment,
     rate = max(0.5 * alpha, 1.0 / (count + 1.0))
     core.gross_scale += rate * ((min(error, _GROSS_CLIP * gross) if gross > 0.0 else error) - gross)
     core.drift, core.drift_slow = now.next_drift, now.next_drift_slow
-    frequencies.learn(core, x)
+    frequencies.learn(core, x, count >= _KNOWN_VALUES)
     learn_run(core, x)
     rests.learn(core, tails, x, rate, core.streak == 0.0 or count < _KNOWN_VALUES)
 
@@ -191,4 +193,4 @@ def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now
         forecast = 0.5 * (now.period_low + now.period_high)
         phases.learn(core, season.slots, x, time_s, forecast, now.z_period, now.floor)
     levels.learn_fast(core.values, x, now.floor, pace.alpha)
-    levels.learn_values(core, x, now.z_value, now.floor, pace)
+    levels.learn_values(core, x, now.z_value, now.floor, rests.departs(core, x), pace)

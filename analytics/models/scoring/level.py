@@ -8,6 +8,7 @@ SIGMA_PER_SCALE = 1.2533  # of a normal distribution, from its mean absolute dev
 Z_MAX = 100.0
 _CLIP = 3.0  # scales that one value may be off by when it is learned
 _FREEZE = 6.0  # standard deviations from which on a value is an anomaly and not learned
+_NEAR_SHARE = 0.25  # of three scales: those of a series that rests are of the height of its departures
 _LEAK = 0.2  # of the usual learning, for the scale, while values are anomalous
 _PRIOR_HITS = 4.0  # values in a row near the level before an event that restore it
 _APART = 1.0  # memories of the level: a level that was held for less was that of an event
@@ -54,19 +55,26 @@ def learn_level(level: Level, x: float, z: float, floor: float, pace: Pace) -> N
 
 
 @compiled
-def learn_values(core: Core, x: float, z: float, floor: float, pace: Pace) -> None:
-    """Learns the level of the values, and restores the one before an event when they return to it."""
+def learn_values(core: Core, x: float, z: float, floor: float, departs: bool, pace: Pace) -> None:
+    """Learns the level of the values, and restores the one before an event when they return to it.
+
+    A value that is repeated ``follow`` times is the level. departs: from rest, where no distance is large.
+    """
     values = core.values
     before, count, near = values.level, values.count, _CLIP * max(values.scale, floor)
     learn_level(values, x, z, floor, pace)
     if count < pace.warmup:
         return
-    if abs(z) <= _FREEZE:
-        core.prior_hits = 0.0
-    elif values.outliers == 0.0:  # they have become the new normal
+    unusual = abs(z) > _FREEZE
+    held = core.run >= pace.follow and x != before
+    if held:
+        values.level, values.outliers = x, 0.0
+    if (held and abs(x - before) > near) or (unusual and values.outliers == 0.0):  # they have become the new normal
         _remember(core, before, count, _APART / pace.alpha)
+    elif departs or unusual:
+        _restore(core, x, _NEAR_SHARE * near if departs else near)
     else:
-        _restore(core, x, near)
+        core.prior_hits = 0.0
 
 
 @compiled

@@ -15,6 +15,7 @@ _NEAR_HEIGHT, _NEAR_SCALE = 0.25, 0.15  # of the usual height, and of the scale 
 _HEIGHT_SHARE = 0.3  # of the usual height, as a scale
 _KEPT, _ENOUGH = 50.0, 20.0  # departures
 _BEGIN_THRESHOLD, _BEGIN_EXCESS = 2.0, 2.0  # of tails: the usual height is 2.7 of these standard deviations
+_THRESHOLD_MIN = 1.0
 
 
 @compiled
@@ -33,14 +34,30 @@ def is_near(core: Core, x: float) -> bool:
 
 
 @compiled
+def departs(core: Core, x: float) -> bool:
+    """Whether the series rests as a rule, and not at this value."""
+    return core.rest > RESTING and not is_near(core, x)
+
+
+@compiled
+def keep_thresholds(tails: Tails) -> None:
+    """Where departures are rarer than what lies beyond a threshold, that would fall to the rest, and what is beyond it
+    be mostly rest: the tails of departures are those of departures alone.
+    """
+    for expert in (LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN):
+        tails.threshold[expert] = max(tails.threshold[expert], _THRESHOLD_MIN)
+
+
+@compiled
 def learn(core: Core, tails: Tails, x: float, rate: float, usual: bool) -> None:
-    """usual: whether the value belongs to no event; heights of events are not those of usual departures.
+    """usual: whether the value belongs to no event; heights of events are not those of usual departures, unless hardly
+    any are known.
 
     Once enough departures are known, tails begin again: until then each was hundreds of standard deviations away.
     """
     near = is_near(core, x)
     core.rest += rate * ((1.0 if near else 0.0) - core.rest)
-    if near or not usual:
+    if near or (not usual and core.departures >= _ENOUGH):
         return
     core.departures = min(core.departures + 1.0, _KEPT)
     core.height += (abs(x - core.values.level) - core.height) / core.departures

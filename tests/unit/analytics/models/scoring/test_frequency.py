@@ -57,8 +57,37 @@ def test_usual_departures_do_not(share: float) -> None:
 def test_of_one_cluster_a_quarter_is_usual() -> None:
     series = core()
     series.rest, series.height, series.frequency_peak = 0.99, 1000.0, 12.0
-    frequency.learn(series, 0.0)
+    frequency.learn(series, 0.0, True)
     assert (series.frequency_max, series.frequency_peak) == (3.0, 0.0)
+
+
+def test_a_cluster_of_the_first_values_is_usual_in_full() -> None:
+    series = core()
+    series.rest, series.height, series.frequency_peak = 0.99, 1000.0, 12.0
+    frequency.learn(series, 0.0, False)
+    assert (series.frequency_max, series.frequency_peak) == (12.0, 0.0)
+
+
+def test_of_one_very_large_cluster_little_is_usual() -> None:
+    series = core()
+    series.rest, series.height, series.frequency_peak = 0.99, 1000.0, 40.0
+    frequency.learn(series, 0.0, True)
+    assert series.frequency_max == 3.0
+
+
+def test_a_departure_of_the_usual_height_that_lasts_alerts() -> None:
+    for seed in range(6):
+        values = pauses(seed)
+        values[EVENT] = 1000.0
+        at = frequent(scored(values))
+        assert EVENT.start + 10 <= at[0] < EVENT.stop, seed
+        assert at[-1] < EVENT.stop + 4, "and no longer than it lasts, or until it is known that it is over"
+
+
+def test_departures_that_always_last_do_not() -> None:
+    values = np.where(np.arange(6000) % 300 < 60, 1000.0, 0.0)
+    values += np.random.default_rng(1).uniform(0.0, 10.0, values.size)
+    assert not frequent(scored(values))
 
 
 def test_clusters_that_come_again_and_again_are_usual() -> None:
@@ -71,7 +100,7 @@ def test_clusters_that_come_again_and_again_are_usual() -> None:
 def test_a_series_that_moves_has_no_frequency() -> None:
     series = core()
     series.rest, series.height = 0.5, 10.0
-    frequency.learn(series, 50.0)
+    frequency.learn(series, 50.0, True)
     assert (series.frequency, frequency.surprise(series, 50.0)) == (0.0, 0.0)
 
 

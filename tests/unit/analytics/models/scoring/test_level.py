@@ -81,7 +81,7 @@ def after_an_event() -> Any:
     core = records.core()
     core.values.count, core.values.level, core.values.scale, core.drift = 99.0, 10.0, 0.4, 5.0
     for _ in range(3):
-        learn_values(core, 50.0, 20.0, FLOOR, PACE)
+        learn_values(core, 50.0, 20.0, FLOOR, False, PACE)
     return core
 
 
@@ -95,7 +95,7 @@ def test_the_level_before_an_event_is_remembered() -> None:
 def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: list[float], level: float) -> None:
     core = after_an_event()
     for value in values:
-        learn_values(core, value, -40.0, FLOOR, PACE._replace(follow=60))
+        learn_values(core, value, -40.0, FLOOR, False, PACE._replace(follow=60))
     assert core.values.level == level
     assert core.drift == (0.0 if level == 10.0 else 5.0)
     assert (core.prior_at < 0.0) == (level == 10.0), "it is given back once"
@@ -104,7 +104,7 @@ def test_four_values_in_a_row_near_the_level_before_an_event_restore_it(values: 
 def test_a_usual_value_between_ends_the_way_back() -> None:
     core = after_an_event()
     for value, z in ((10.5, -40.0), (10.5, -40.0), (49.0, -1.0), (10.5, -40.0), (10.5, -40.0)):
-        learn_values(core, value, z, FLOOR, PACE._replace(follow=60))
+        learn_values(core, value, z, FLOOR, False, PACE._replace(follow=60))
     assert core.values.level == pytest.approx(50.0, abs=0.2)
     assert core.prior_hits == 2.0
 
@@ -115,7 +115,7 @@ def test_a_level_of_less_than_a_memory_is_not_remembered(since: float, remembere
     core = after_an_event()
     core.values.count = core.prior_at + since - 2.0
     for _ in range(3):
-        learn_values(core, 90.0, 20.0, FLOOR, PACE)
+        learn_values(core, 90.0, 20.0, FLOOR, False, PACE)
     assert core.values.level == 90.0
     assert core.prior_level == remembered
 

@@ -95,3 +95,39 @@ def test_a_counter_that_hardly_ever_leaves_its_rest_is_not_measured_by_its_event
     values = np.zeros(6000)
     values[[2000, 3000, 4000, 5000]] = 100
     assert np.flatnonzero(scored(values).alert).tolist() == [2000, 3000, 4000, 5000]
+
+
+def pauses(seed: int, size: int = 4000) -> Floats:
+    """Rare bursts with heavy tails, which decay within some values."""
+    rng = np.random.default_rng(seed)
+    heights = np.where(rng.random(size) < 0.006, 1000.0 * (1.0 + rng.pareto(2.5, size)), 0.0)
+    for i in range(1, size):
+        heights[i] = max(heights[i], 0.4 * heights[i - 1])
+    return np.rint(heights)
+
+
+def of(values: Floats) -> Scores:
+    return SeriesScorer().score(np.arange(values.size) * 10 * 10**9, values)
+
+
+def test_a_series_is_at_rest_again_after_another_level() -> None:
+    values = pauses(3)
+    values[2000:2100] += 2000.0
+    found = of(values)
+    assert not found.alert[2104:2150].any(), "four values at rest are the level of before"
+    assert np.abs(found.expected[2200:2300]).max() < 20.0
+
+
+def test_heights_are_learned_of_events_too_while_hardly_any_are_known() -> None:
+    core = records.core()
+    core.height, core.departures = 4.0, 2.0
+    rest.learn(core, records.tails(), 10.0, 0.1, False)
+    assert (core.height, core.departures) == (6.0, 3.0)
+
+
+def test_thresholds_of_departures_stay_above_rest() -> None:
+    tails = records.tails()
+    tails.threshold[:] = -0.2
+    rest.keep_thresholds(tails)
+    assert (tails.threshold[:DRIFT_UP] == 1.0).all()
+    assert (tails.threshold[DRIFT_UP:] < 0.0).all()
