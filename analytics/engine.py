@@ -91,9 +91,8 @@ class Engine:
         scopes: Collection[Scope] = ALL_SCOPES,
         workers: Executor | None = None,
     ) -> None:
-        self.config, self.correlator, self._scopes = config, correlator, frozenset(scopes)
-        self._workers = workers
-        self._compares = Scope.CLUSTER in scopes
+        self.config, self.correlator, self._workers = config, correlator, workers
+        self._scopes, self._compares = frozenset(scopes), Scope.CLUSTER in scopes
         self.window = TickWindow(config)
         self.cluster = ClusterRecords()
         self.times_gone_back = 0  # since the process began
@@ -263,7 +262,9 @@ class Engine:
         light = end_ns % self.config.tick_ns > 0
         flaps: Sequence[FlapComparison] = ()
         if light:
-            findings += self.detectors.judge_light(LightView(self._data(end_ns)), self.findings)
+            view = LightView(self._data(end_ns))
+            findings += self.detectors.judge_light(view, self.findings)
+            self.events.notice(view)
         else:
             found, flaps = self._judge_whole(end_ns, reported)
             findings += found

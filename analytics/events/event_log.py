@@ -15,12 +15,19 @@ from telemetry.events import Event
 
 
 class EventLog:
-    """Updated in every whole tick; ``pop_due`` returns what is new since then, in the order of event time."""
+    """Updated in every whole tick; ``pop_due`` returns what is new since then, in the order of event time.
+
+    A light tick is only noticed: what it shows first is what the whole one compares with.
+    """
 
     def __init__(self) -> None:
         self._watches: Mapping[str, Watch] = _watches()
         self._due: list[Event] = []
         self._newest_ns = 0
+
+    def notice(self, view: TickView) -> None:
+        for watch in self._watches.values():
+            self._due += watch.notice(view)
 
     def update(self, view: TickView) -> None:
         self._newest_ns = view.end_ns

@@ -62,6 +62,14 @@ def select(view: TickView, source: Source) -> Selected:
     return Selected(index.version, sids, *beside)
 
 
+def remember_first(view: TickView, sids: Ints, memory: Memory) -> None:
+    """The readings of series of which none is remembered."""
+    rows = memory.rows(sids)
+    unknown = np.flatnonzero(memory["at_ns"][rows] == 0)
+    memory["at_ns"][rows[unknown]] = np.maximum(0, view.series["raw_ns"][sids[unknown]])
+    memory["raw"][rows[unknown]] = view.series["raw"][sids[unknown]]
+
+
 def read(view: TickView, source: Source, selected: Selected, memory: Memory) -> tuple[Readings, Readings]:
     """The new readings that show an event, and those with growth that is too small for one; all are remembered."""
     sids = selected.sids

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from analytics.events.describe import named, opened, summed
-from analytics.events.readings import NOTHING, Ints, Readings, exact_times, read, select
+from analytics.events.readings import NOTHING, Ints, Readings, exact_times, read, remember_first, select
 from analytics.events.sources import Source
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
@@ -55,7 +55,7 @@ class EventDrop(StrEnum):
 
 
 class Watch:
-    """Updated in every whole tick. dropped: events that were not published."""
+    """Updated in every whole tick, and shown each light one. dropped: events that were not published."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -63,6 +63,17 @@ class Watch:
         self._memory = Memory((*_MEMORY, *_OF_LINKS) if source.outage else _MEMORY)
         self._open: dict[int, Event] = {}  # as each began; what changes is in the memory
         self._selected = NOTHING
+
+    def notice(self, view: TickView) -> list[Event]:
+        """Remembers the first readings of series that are new: those may show an event before the tick is whole.
+
+        A series whose first reading is an event has none before it to compare with. Returns what ends.
+        """
+        if self.source.first:
+            return []
+        events = self._select(view)
+        remember_first(view, self._selected.sids, self._memory)
+        return events
 
     def update(self, view: TickView) -> list[Event]:
         """What began, ended or went on for long in this tick, by series."""

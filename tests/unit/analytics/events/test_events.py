@@ -84,6 +84,18 @@ def test_a_pause_lies_between_the_readings_that_show_it() -> None:
     assert (ended.at_least_s, ended.at_most_s) == (3.0, 30.0)
 
 
+@pytest.mark.parametrize("at_s", [41, 42, 43, 44, 45])
+def test_what_begins_and_counts_within_one_tick_is_an_event(at_s: float) -> None:
+    """As the counts of a kernel log that is read every two seconds: 0, and the count in the next reading."""
+    engine, of = Engine(CONFIG), table("leaf1", [XIDS])
+    counted = [batch(of, n, [min(n, 1)], at_s=at_s + 2 * n) for n in range(40)]
+    run(engine, sorted([*counted, *clockwork(0, range(14))], key=lambda each: each.collection.collected_ns))
+    opened, ended = engine.events.pop_due()
+    after_s, by_s, *_ = at(ended)
+    assert (opened.kind, opened.count, after_s) == (EventKind.XID, 1, at_s)
+    assert at_s + 2 <= by_s < at_s + 7  # the newest reading of its tick
+
+
 def test_pauses_within_a_minute_are_one() -> None:
     *_, ended = logged([PAUSED], [[0], [1], [1], [2], *[[2]] * 8])
     assert (ended.count, ended.amount, at(ended)) == (2, 2.0, (0, 10, 20, 40))
