@@ -109,9 +109,8 @@ class Engine:
         self.activity, self.working, self.trends = JobActivity(), WorkingGpus(), TrendHistory()
         self.job_memory, self.traffic, self.flaps = JobMemory(), JobTraffic(), Flaps()
         self.detectors = DetectorSet(each for each in detectors(config.detection) if each.scope in self._scopes)
-        self.findings = FindingTracker()
+        self.findings, self.starvation = FindingTracker(), StarvationLedger()
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
-        self.starvation = StarvationLedger()
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
         self._inference, self._indexer = Inference(), TopologyIndexer()

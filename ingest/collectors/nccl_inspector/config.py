@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from common.patterns import compile_bounded
 from common.units import Seconds
+from ingest.collectors.folder_glob import GlobBelow
 
 
 class Limits(BaseModel):
@@ -27,7 +28,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     job_name: str = Field("nccl-inspector", min_length=1, description="The target's name.")
     folder: Path = Field(description="NCCL_INSPECTOR_DUMP_DIR, or a folder above those of several jobs.")
-    glob: str = Field("**/*-pid*.log*", min_length=1, description="Which files of the folder.")
+    glob: GlobBelow = Field("**/*-pid*.log*", description="Which files of the folder.")
     device: str = Field(min_length=1, description="The host that is stated as silent when the folder cannot be read.")
     hosts: dict[str, str] = Field({}, description="Devices by the name that a host has in records, where they differ.")
     job_folder: str = Field(
@@ -39,13 +40,6 @@ class Config(BaseModel):
     age_max_s: Seconds = Field(300.0, description="Records that were written earlier are history, and no samples.")
     timeout_s: Seconds = Field(30.0, description="Deadline of one look, all files of it.")
     limits: Limits = Field(Limits(), description="Of the folder and its files.")
-
-    @field_validator("glob")
-    @classmethod
-    def _stays_below(cls, glob: str) -> str:
-        if glob.startswith("/") or ".." in Path(glob).parts:
-            raise ValueError(f"{glob!r}: expected a pattern below folder, such as *.log")
-        return glob
 
     @field_validator("job_folder")
     @classmethod

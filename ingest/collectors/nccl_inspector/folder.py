@@ -51,7 +51,7 @@ class Lost:
     """Since it was asked last. bytes_lost: seen and never read. bytes_of_history: left out when a file was first seen.
 
     too_long: lines. cut_off: lines of which the end never came. ended: contexts of files that are gone, or were
-    written anew.
+    rewritten.
     """
 
     bytes_lost: int = 0
@@ -175,7 +175,7 @@ class Folder:
         return None if file.error else os.pread(descriptor, _CHUNK, file.at) or None
 
     def _start_again(self, file: Followed) -> None:
-        """Of a file that was written anew in its place, as by a process with the number of an earlier one."""
+        """Of a file that was rewritten in its place, as by a process with the number of an earlier one."""
         self._end(file)
         file.at, file.is_torn, file.head, file.context = 0, False, b"", Context(file.context.job_id)
 

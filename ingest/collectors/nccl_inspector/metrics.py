@@ -9,7 +9,7 @@ RECORDS_REFUSED = Counter(
 )
 BYTES_LOST = Counter(
     _PREFIX + "bytes_lost_total",
-    "Bytes of files that were removed or written anew before they were read, as far as they had been seen.",
+    "Bytes of files that were removed or rewritten before they were read, as far as they had been seen.",
     ["job"],
 )
 BYTES_OF_HISTORY = Counter(

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from common.units import Seconds
+from ingest.collectors.folder_glob import GlobBelow
 
 
 class Limits(BaseModel):
@@ -23,7 +24,7 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     job_name: str = Field("nccl-tests", min_length=1, description="The target's name.")
     folder: Path = Field(description="Where the results are: what the tests print, or their JSON (`-J`).")
-    glob: str = Field("*", min_length=1, description="Which files of the folder; `**/*` reads folders below it, too.")
+    glob: GlobBelow = Field("*", description="Which files of the folder; `**/*` reads folders below it, too.")
     device: str = Field(
         min_length=1,
         description="The host that is stated as silent when the folder cannot be read, and that results "
@@ -36,13 +37,6 @@ class Config(BaseModel):
     interval_s: Seconds = Field(60.0, description="How often the folder is looked at, and its results are stated.")
     timeout_s: Seconds = Field(30.0, description="Deadline of one look, all files of it.")
     limits: Limits = Field(Limits(), description="Of the folder and its files.")
-
-    @field_validator("glob")
-    @classmethod
-    def _stays_below(cls, glob: str) -> str:
-        if glob.startswith("/") or ".." in Path(glob).parts:
-            raise ValueError(f"{glob!r}: expected a pattern below folder, such as *.txt")
-        return glob
 
     @model_validator(mode="after")
     def _fits(self) -> "Config":

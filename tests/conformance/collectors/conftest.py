@@ -11,6 +11,7 @@ from ingest.collectors.nvml import activity
 from ingest.ledger import Ledger
 from tests.conformance.collectors.http_target import Server, make
 from tests.conformance.collectors.nvml_stand_in import StandIn, compiled
+from tests.conformance.collectors.ras_server import Ras, serving
 
 
 @pytest.fixture
@@ -25,6 +26,12 @@ async def server() -> AsyncIterator[Server]:
 @pytest.fixture
 def ledger() -> Ledger:
     return Ledger(0)
+
+
+@pytest.fixture
+async def ras() -> AsyncIterator[Ras]:
+    async with serving() as served:
+        yield served
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,16 +13,10 @@ from ingest.collectors.nccl_ras.collector import NcclRasCollector, nccl_ras_coll
 from ingest.collectors.nccl_ras.config import Config
 from ingest.ledger import Ledger
 from telemetry.samples import DownReason, SampleBatch
-from tests.conformance.collectors.ras_server import JSON, Answer, Ras, refusing, serving
+from tests.conformance.collectors.ras_server import JSON, Answer, Ras, refusing
 from tests.ledgers import assert_accounted
 
 MISSING = 'nccl_missing_ranks{device="node1",job_id="7",ranks="2"}'
-
-
-@pytest.fixture
-async def ras() -> AsyncIterator[Ras]:
-    async with serving() as served:
-        yield served
 
 
 @pytest.fixture

@@ -30,12 +30,6 @@ SUSPECT = 'nccl_host_ranks{device="node7",job_id="7",state="unresponsive"}'
 
 
 @pytest.fixture
-async def ras() -> AsyncIterator[Ras]:
-    async with serving() as served:
-        yield served
-
-
-@pytest.fixture
 def context() -> Iterator[CollectorContext]:
     workers = ThreadPoolExecutor(1)
     yield CollectorContext(Ledger(0), time.time_ns, workers)
