@@ -63,11 +63,12 @@ def select(view: TickView, source: Source) -> Selected:
 
 
 def remember_first(view: TickView, sids: Ints, memory: Memory) -> None:
-    """The readings of series of which none is remembered."""
-    rows = memory.rows(sids)
-    unknown = np.flatnonzero(memory["at_ns"][rows] == 0)
-    memory["at_ns"][rows[unknown]] = np.maximum(0, view.series["raw_ns"][sids[unknown]])
-    memory["raw"][rows[unknown]] = view.series["raw"][sids[unknown]]
+    """The readings of series of which none is remembered; where there are none, that costs next to nothing."""
+    memory.rows(sids)  # which gives new ones a row
+    unknown = np.flatnonzero(memory["at_ns"] == 0)
+    of = memory["sid"][unknown]
+    memory["at_ns"][unknown] = np.maximum(0, view.series["raw_ns"][of])
+    memory["raw"][unknown] = view.series["raw"][of]
 
 
 def read(view: TickView, source: Source, selected: Selected, memory: Memory) -> tuple[Readings, Readings]:
