@@ -1,10 +1,11 @@
 """SampleBatch on the wire: Arrow IPC columns in zstd, self-contained and checksummed.
 
-Layout, little endian: ``FSB1`` | crc32 of all that follows | lengths (rows, head, samples, samples unpacked, table,
+Layout, little endian: ``FSB2`` | crc32 of all that follows | lengths (rows, head, samples, samples unpacked, table,
 table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (zstd of JSON, see ``_encode_table``).
 The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
 are those of the table in order, except a few that the head lists as absent.
-Both blocks are compressed with the dictionary of this format, ``fsb1.dict``, which never changes.
+Both blocks are compressed with a dictionary of the format (``dictionaries``). ``FSB1``, with another one for tables, is
+read.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it. So does the
 collection's counts of unmapped series and of those left out, unless they are 0.
 """
@@ -14,8 +15,6 @@ import struct
 import threading
 import zlib
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from itertools import accumulate
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from common.errors import BadInput
+from telemetry.codec import dictionaries
 from telemetry.codec.arrow_ipc import Shape, read_columns, write_columns
 from telemetry.samples import Collection, DownReason, SampleBatch, all_rows
 from telemetry.series import SeriesTable, is_series_key
@@ -34,16 +34,13 @@ UNMAPPED_HEADER, LEFT_OUT_HEADER = "unmapped", "left_out"
 RAW_BYTES_MAX = 64 * 1024 * 1024
 SERIES_MAX = 1_000_000  # of one table: twenty times what a collector takes from one target by default
 _INT64_MAX = 2**63 - 1
-_MAGIC = b"FSB1"
 _PREFIX = struct.Struct("<4sI6I")
 _TIME, _SERIES, _VALUE = ("time_ns", "<i8"), ("series", "<u4"), ("value", "<f8")
-_TABLE_LEVEL = 5
-_STREAM_BYTES = 1192
 _TABLES_OF_TARGET = 4  # the current one, and those of batches that come late
 _COUNT_BYTES = 10
 _KEY_BYTES, _TABLE_BYTES = 57, 500  # of a str and its place in a tuple; of a table without keys
-# A table is compressed once and sent thousands of times; above this size the best level needs seconds.
-_BEST_LEVEL, _BEST_BYTES_MAX = 19, 64 * 1024
+# A table is compressed once and sent thousands of times; above this size the level of small ones needs seconds.
+_SMALL_BYTES_MAX, _LARGE_LEVEL = 64 * 1024, 5
 
 
 def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
@@ -76,7 +73,7 @@ def encode_batch(batch: SampleBatch) -> tuple[bytes, dict[str, bytes]]:
         headers[UNMAPPED_HEADER] = b"%d" % collection.unmapped
     if collection.left_out:
         headers[LEFT_OUT_HEADER] = b"%d" % collection.left_out
-    return b"".join((_MAGIC, struct.pack("<I", zlib.crc32(body)), body)), headers
+    return b"".join((dictionaries.FORMAT, struct.pack("<I", zlib.crc32(body)), body)), headers
 
 
 class BatchDecoder:
@@ -92,14 +89,17 @@ class BatchDecoder:
         self._tables: dict[bytes, SeriesTable] = {}
         self._of_target: dict[str, dict[bytes, None]] = {}
         self._tables_bytes_max, self._tables_bytes = tables_bytes_max, 0
-        self._samples = zstandard.ZstdDecompressor(dict_data=_stream_dictionary())
-        self._names = zstandard.ZstdDecompressor(dict_data=_dictionary())
+        self._samples = zstandard.ZstdDecompressor(dict_data=dictionaries.of_samples())
+        self._names = {
+            written_as: zstandard.ZstdDecompressor(dict_data=dictionaries.of_tables(written_as))
+            for written_as in dictionaries.FORMATS
+        }
 
     def decode(self, value: bytes, headers: dict[str, bytes]) -> SampleBatch:
         """The batch, or BadInput (reason ``checksum``, ``schema`` or ``too_large``)."""
-        if len(value) < _PREFIX.size or value[:4] != _MAGIC:
-            raise BadInput(f"record of {len(value)} bytes: expected a sample batch that begins with FSB1", "schema")
-        _, checksum, rows, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
+        if len(value) < _PREFIX.size or value[:4] not in dictionaries.FORMATS:
+            raise BadInput(f"record of {len(value)} bytes: expected a sample batch, FSB1 or FSB2", "schema")
+        written_as, checksum, rows, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
         if zlib.crc32(memoryview(value)[8:]) != checksum:
             raise BadInput(f"record of {len(value)} bytes: checksum does not match", "checksum")
         if max(samples_raw, table_raw, 8 * rows) > RAW_BYTES_MAX:
@@ -111,7 +111,8 @@ class BatchDecoder:
             if UNMAPPED_HEADER in headers or LEFT_OUT_HEADER in headers:
                 unmapped, left_out = _count(headers, UNMAPPED_HEADER), _count(headers, LEFT_OUT_HEADER)
                 collection = replace(collection, unmapped=unmapped, left_out=left_out)
-            table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
+            block = value[at_table : at_table + n_table]
+            table = self._table(headers.get(DIGEST_HEADER), written_as, block, table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
         except (
@@ -123,10 +124,10 @@ class BatchDecoder:
         ) as error:
             raise BadInput(f"record of {len(value)} bytes: {error}", "schema") from error
 
-    def _table(self, digest: bytes | None, block: bytes, raw: int) -> SeriesTable:
+    def _table(self, digest: bytes | None, written_as: bytes, block: bytes, raw: int) -> SeriesTable:
         table = self._tables.pop(digest, None) if digest else None
         if table is None:
-            table = _decode_table(_decompress(self._names, block, raw))
+            table = _decode_table(_decompress(self._names[written_as], block, raw))
             if table.digest not in self._tables:
                 self._make_room(table)
         self._tables[table.digest] = table
@@ -203,25 +204,9 @@ _contexts = threading.local()
 def _compressor() -> zstandard.ZstdCompressor:
     """This thread's compressor: creating one costs more than using it, and threads may not share one."""
     if not hasattr(_contexts, "compressor"):
-        _contexts.compressor = zstandard.ZstdCompressor(level=1, dict_data=_stream_dictionary())
+        _contexts.compressor = zstandard.ZstdCompressor(level=1, dict_data=dictionaries.of_samples())
     found: zstandard.ZstdCompressor = _contexts.compressor
     return found
-
-
-@cache
-def _stream_dictionary() -> zstandard.ZstdCompressionDict:
-    """The end of the dictionary: the bytes around the columns of an Arrow stream."""
-    data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()[-_STREAM_BYTES:]
-    found = zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-    found.precompute_compress(level=1)
-    return found
-
-
-@cache
-def _dictionary() -> zstandard.ZstdCompressionDict:
-    """Names of metrics and labels at the time when the format was defined: they are half of a small table."""
-    data = files("telemetry.codec").joinpath("fsb1.dict").read_bytes()
-    return zstandard.ZstdCompressionDict(data, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
 _encoded: WeakKeyDictionary[SeriesTable, tuple[bytes, int]] = WeakKeyDictionary()
@@ -259,8 +244,11 @@ def _encode_table(table: SeriesTable) -> tuple[bytes, int]:
             table.device,
         ]
     )
-    level = _BEST_LEVEL if len(raw) <= _BEST_BYTES_MAX else _TABLE_LEVEL
-    return zstandard.ZstdCompressor(level=level, dict_data=_dictionary()).compress(raw), len(raw)
+    if len(raw) <= _SMALL_BYTES_MAX:
+        writer = zstandard.ZstdCompressor(level=dictionaries.TABLE_LEVEL, dict_data=dictionaries.of_small_tables())
+    else:
+        writer = zstandard.ZstdCompressor(level=_LARGE_LEVEL, dict_data=dictionaries.of_tables())
+    return writer.compress(raw), len(raw)
 
 
 def _steps(numbers: list[int]) -> list[int]:

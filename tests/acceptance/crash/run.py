@@ -121,7 +121,7 @@ def _sent_of_arrived(site: Site) -> set[float]:
 
 def _batches(records: list[RawRecord], topic: str) -> list[RawBatch]:
     """Of the samples on a topic; dead letters keep the bytes of the record that they were."""
-    return read_batches(one for one in records if one.topic == topic and (one.value or b"").startswith(b"FSB1"))
+    return read_batches(one for one in records if one.topic == topic and (one.value or b"").startswith(b"FSB2"))
 
 
 def _samples(batches: list[RawBatch]) -> set[Sample]:

@@ -1,9 +1,11 @@
 """Batches on the wire."""
 
+import base64
 import math
 import struct
 import zlib
 from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import orjson
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from common.errors import BadInput
+from telemetry.codec import dictionaries
 from telemetry.codec.batch import (
     DIGEST_HEADER,
     LEFT_OUT_HEADER,
@@ -21,7 +24,6 @@ from telemetry.codec.batch import (
     SERIES_MAX,
     UNMAPPED_HEADER,
     BatchDecoder,
-    _dictionary,
     encode_batch,
 )
 from telemetry.samples import Collection, DownReason, SampleBatch
@@ -167,11 +169,26 @@ def test_a_bomb_that_declares_little_is_refused_before_it_is_unpacked() -> None:
         BatchDecoder().decode(sealed(value[:8] + lengths + head + bomb + value[32 + n_head + n_samples :]), {})
 
 
-def test_the_dictionary_of_the_format_never_changes() -> None:
+@pytest.mark.parametrize(("name", "checksum"), [("fsb1.dict", 0x458F3AE3), ("fsb2.dict", 0x5386ED2E)])
+def test_the_dictionary_of_a_format_never_changes(name: str, checksum: int) -> None:
     """What was recorded with it must stay readable: another dictionary is another format."""
-    from importlib.resources import files
+    assert zlib.crc32(files("telemetry.codec").joinpath(name).read_bytes()) == checksum
 
-    assert zlib.crc32(files("telemetry.codec").joinpath("fsb1.dict").read_bytes()) == 0x458F3AE3
+
+def test_a_record_of_the_first_format_is_read() -> None:
+    """Bytes that the product wrote before it had the second one."""
+    value = base64.b85decode(
+        "MpHsDKnfvl0ssI282|tPHvj+tPyqk{HUIzscmMzZTQMv$EHf-HE;TG}b!==bW?^h|Wh`4=T`09L{a{c4Z2<t7KmY;)h;u*yAaX$e|Ns900000"
+        "A0ObsTC14E@0Q3VpK8XPc&I=+oCa4tzD77#BAb4#70K$O<3ee|3BGC;E%|crPVW`6GHp;t^-3JB$Ql~gWd{F@dsWS?HI?Oos46y"
+    )
+    assert value[:4] == b"FSB1"
+    keys = tuple(series_key("gpu_power_watts", {"device": "node1", "gpu": gpu}) for gpu in ("GPU-0", "GPU-1"))
+    table, times_ns = SeriesTable("gpu/a:1", "node1", keys), np.full(2, 3, np.int64)
+    rows, values = np.arange(2, dtype=np.uint32), np.array([312.5, 290.0])
+    expected = SampleBatch(table, Collection(1, 2, 3, 0.5), times_ns, rows, values)
+    decoder = BatchDecoder()
+    assert same(decoder.decode(value, {}), expected)
+    assert same(decoder.decode(*encode_batch(expected)), expected)
 
 
 def test_zeros_infinities_and_the_sign_of_zero_survive() -> None:
@@ -267,7 +284,7 @@ def with_table(*table: object) -> bytes:
     """A batch of three samples with another table; its digest is not known to anybody."""
     value, _ = encode_batch(partial([0, 1, 2], 3))
     raw, lengths = orjson.dumps(table), sizes(value)
-    packed = zstandard.ZstdCompressor(dict_data=_dictionary()).compress(raw)
+    packed = zstandard.ZstdCompressor(dict_data=dictionaries.of_tables()).compress(raw)
     prefix = struct.pack("<6I", *({**lengths, "table": len(packed), "table_raw": len(raw)}.values()))
     begin = 32 + lengths["head"] + lengths["samples"]
     return sealed(value[:8] + prefix + value[32:begin] + packed)

@@ -15,7 +15,7 @@ from tests.acceptance.crash.evidence.records import RawRecord
 from tests.acceptance.crash.samples import Sample, sample_of
 
 _PREFIX = struct.Struct("<4sI6I")
-_DICTIONARY = (Path(__file__).parents[4] / "telemetry" / "codec" / "fsb1.dict").read_bytes()
+_DICTIONARY = (Path(__file__).parents[4] / "telemetry" / "codec" / "fsb2.dict").read_bytes()
 _STREAM_BYTES = 1192  # the end of the dictionary, for the columns
 
 
@@ -40,7 +40,7 @@ def _dictionary(data: bytes) -> zstandard.ZstdCompressionDict:
 
 def _read(value: bytes, names: zstandard.ZstdDecompressor, columns: zstandard.ZstdDecompressor) -> RawBatch:
     magic, _, rows, head_bytes, samples_bytes, _, table_bytes, _ = _PREFIX.unpack_from(value)
-    assert magic == b"FSB1", f"a sample batch begins with FSB1, not {magic!r}"
+    assert magic == b"FSB2", f"a sample batch begins with FSB2, not {magic!r}"
     at = _PREFIX.size
     epoch_ns, seq, _, _, _, _, absent = json.loads(value[at : at + head_bytes])
     at += head_bytes

@@ -7,8 +7,9 @@ import numpy as np
 import zstandard
 
 from common.errors import BadInput
+from telemetry.codec import dictionaries
 from telemetry.codec.arrow_ipc import write_columns
-from telemetry.codec.batch import BatchDecoder, _dictionary, _stream_dictionary, encode_batch
+from telemetry.codec.batch import BatchDecoder, encode_batch
 from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 
@@ -53,11 +54,11 @@ def target(data: bytes) -> None:
 
 
 def _record(head: bytes, columns: bytes, names: bytes) -> bytes:
-    samples = zstandard.ZstdCompressor(level=1, dict_data=_stream_dictionary()).compress(columns)
-    table = zstandard.ZstdCompressor(level=1, dict_data=_dictionary()).compress(names)
+    samples = zstandard.ZstdCompressor(level=1, dict_data=dictionaries.of_samples()).compress(columns)
+    table = zstandard.ZstdCompressor(level=1, dict_data=dictionaries.of_tables()).compress(names)
     lengths = struct.pack("<6I", 3, len(head), len(samples), len(columns), len(table), len(names))
     body = lengths + head + samples + table
-    return b"FSB1" + struct.pack("<I", zlib.crc32(body)) + body
+    return dictionaries.FORMAT + struct.pack("<I", zlib.crc32(body)) + body
 
 
 def _fields(batch: SampleBatch) -> tuple[object, ...]:
