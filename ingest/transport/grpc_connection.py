@@ -191,7 +191,7 @@ class ServerConnection(Connection):
 
     def _answer(self, stream: Stream, message: bytes | None, refusal: Refused) -> None:
         is_alone = message is None
-        stream.trailers = trailers(refusal.status, refusal.message, refusal.details, alone=is_alone)
+        stream.trailers = trailers(refusal.status, refusal.message, refusal.after_s, alone=is_alone)
         if message is not None:
             self._write(frame(frames.HEADERS, frames.END_HEADERS, stream.number, response_headers()))
             stream.unsent = b"\0" + len(message).to_bytes(4, "big") + message

@@ -1,0 +1,30 @@
+"""OTLP requests in JSON: each is refused, or becomes one in protobuf that the decoder reads."""
+
+from google.protobuf import json_format
+
+from common.errors import BadInput
+from ingest.collectors.otlp.decode.decoder import Decoder
+from ingest.collectors.otlp.decode.json_body import protobuf_of
+from ingest.collectors.pushed_series import PushedSeries
+from tests.unit.ingest.otlp.requests import NOW_NS, RULE, gauge, request, total
+
+_PORT = {"interface": "swp1"}
+SEEDS = (
+    json_format.MessageToJson(request(gauge("state", (_PORT, 1)), total("octets", _PORT, 7.0)), indent=None).encode(),
+    b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"octets","gauge":{"dataPoints":[{"asDouble":"NaN",'
+    b'"attributes":[{"key":"interface","value":{"arrayValue":{"values":[{"intValue":"1"}]}}}],"flags":1,'
+    b'"exemplars":[{"traceId":"5b8efff798038103d269b633813fc60c"}]}]}}]}]}]}',
+    b'{"resourceMetrics":[{"resource":null,"x":[{"y":1e999}],"scopeMetrics":[{"metrics":[{"sum":'
+    b'{"aggregationTemporality":77,"dataPoints":[{"timeUnixNano":1.5,"asInt":99999999999999999999}]}}]}]}]}',
+    b"{}",
+)
+
+
+def target(data: bytes) -> None:
+    try:
+        serialised = protobuf_of(data)
+    except BadInput:
+        return
+    series = PushedSeries("fuzz", (RULE,), 0, series_max=20, targets_max=3)
+    admitted = Decoder(series).decode(serialised, "sender", NOW_NS).admitted
+    assert admitted.received == sum(map(len, admitted.batches)) + admitted.dropped.total()

@@ -1,0 +1,101 @@
+"""OTLP's JSON is the same request as its protobuf."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+
+from common.errors import BadInput
+from ingest.collectors.otlp.decode.decoder import Decoder
+from ingest.collectors.otlp.decode.json_body import protobuf_of
+from ingest.collectors.pushed_series import PushedSeries
+from tests.unit.ingest.otlp.requests import NOW_NS, RULE, Value, attributes, gauge, request, total
+
+TEXTS = st.text(max_size=5)
+VALUES: st.SearchStrategy[Value] = st.one_of(
+    TEXTS, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)
+)
+ATTRIBUTES = st.dictionaries(st.sampled_from(["interface", "tc", "Ä", ""]), VALUES, max_size=3)
+TIMES = st.one_of(st.integers(0, 2**63 - 1), st.integers(NOW_NS - 10**9, NOW_NS))
+NUMBERS = st.one_of(st.floats(), st.integers(-(2**63), 2**63 - 1))
+NAMES = st.sampled_from(["state", "octets", "outside"])
+
+
+@st.composite
+def histograms(draw: st.DrawFn) -> Metric:
+    made = Metric(name="depth")
+    made.histogram.aggregation_temporality = draw(st.integers(0, 5))  # type: ignore[assignment]
+    point = made.histogram.data_points.add(time_unix_nano=draw(TIMES), count=draw(st.integers(0, 2**64 - 1)))
+    point.sum = draw(st.floats())
+    point.bucket_counts.extend(draw(st.lists(st.integers(0, 2**64 - 1), max_size=3)))
+    point.flags = draw(st.integers(0, 1))
+    attributes(point, draw(ATTRIBUTES))
+    return made
+
+
+GAUGES = st.builds(
+    lambda name, point, at_ns: gauge(name, point, at_ns=at_ns), NAMES, st.tuples(ATTRIBUTES, NUMBERS), TIMES
+)
+SUMS = st.builds(
+    lambda name, labels, value, temporality, at_ns: total(name, labels, value, temporality=temporality, at_ns=at_ns),
+    *(NAMES, ATTRIBUTES, st.floats(), st.integers(0, 3), TIMES),
+)
+REQUESTS = st.builds(
+    lambda metrics, device, resource: request(*metrics, device=device, r=resource),
+    *(st.lists(st.one_of(GAUGES, SUMS, histograms()), max_size=4), TEXTS, VALUES),
+)
+
+
+def samples(data: bytes) -> Any:
+    """All that becomes of a request."""
+    series = PushedSeries("tests", (RULE,), 0, series_max=100, targets_max=100)
+    decoded = Decoder(series).decode(data, "10.0.0.1", NOW_NS)
+    admitted = decoded.admitted
+    batches = [
+        (batch.table.target, batch.table.device, list(batch.table.keys), batch.times_ns.tolist(), batch.values.tolist())
+        for batch in admitted.batches
+    ]
+    return batches, admitted.dropped, admitted.unmapped, decoded.points, decoded.changes, series.unmapped
+
+
+def with_numbers(text: str) -> str:
+    """64-bit integers as numbers, which senders may write too."""
+    return re.sub(r'("(?:timeUnixNano|startTimeUnixNano|asInt|intValue|count)": )"(-?\d+)"', r"\1\2", text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS)
+def test_a_request_gives_the_same_samples_in_json_and_in_protobuf(sent: ExportMetricsServiceRequest) -> None:
+    expected = samples(sent.SerializeToString())
+    text = json_format.MessageToJson(sent)
+    for written in (text, with_numbers(text), json.dumps(json.loads(text), ensure_ascii=False)):
+        assert repr(samples(protobuf_of(written.encode()))) == repr(expected)
+
+
+def test_what_is_written_for_other_releases_is_passed_over() -> None:
+    """Fields of a newer OTLP, and ids of traces, which are hexadecimal here and base64 elsewhere in protobuf's JSON."""
+    plain = json.loads(json_format.MessageToJson(request(gauge("state", ({"interface": "swp1"}, 1)))))
+    newer = json.loads(json.dumps(plain))
+    newer["new"] = [{"a": 1}]
+    metric = newer["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]
+    metric["new"] = {"b": None}
+    exemplar = {"traceId": "5B8EFFF798038103D269B633813FC60C", "spanId": "eee19b7ec3c1b174", "asInt": 3}
+    metric["gauge"]["dataPoints"][0] |= {"new": "c", "exemplars": [exemplar]}
+    found, expected = (samples(protobuf_of(json.dumps(each).encode())) for each in (newer, plain))
+    assert repr(found) == repr(expected)
+    assert found[3] == 1
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"null", b"[]", b"7", b'"a"', b"{", b"\xef\xbb\xbf{}", b'{"resourceMetrics": {}, "a"}']
+)
+def test_what_is_no_request_is_refused_in_a_short_line(text: bytes) -> None:
+    with pytest.raises(BadInput, match="expected an ExportMetricsServiceRequest in JSON") as refused:
+        protobuf_of(text)
+    assert len(str(refused.value)) <= 300
