@@ -12,11 +12,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from google.protobuf import json_format
 from google.rpc.status_pb2 import Status
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client import REGISTRY
 
 from ingest.collectors import http_receiver
@@ -28,7 +26,7 @@ from tests.conformance.collectors.test_otlp_senders import tls
 from tests.memory import grows_by_less_than
 from tests.servers.answers import bomb
 from tests.servers.certificates import Certificates
-from tests.unit.ingest.otlp.requests import RULE, gauge, response_of
+from tests.unit.ingest.otlp.requests import RULE, gauge, in_json, response_of
 from tests.unit.ingest.otlp.test_otlp_inspector import ALL_REDUCE, COLLECTIVE, body
 from tests.unit.ingest.otlp.test_otlp_inspector import RULE as INSPECTOR
 
@@ -39,10 +37,6 @@ GZIP = {"Content-Encoding": "gzip"}
 
 def url(here: Receiving, path: str = "/v1/metrics", scheme: str = "http") -> str:
     return f"{scheme}://{here.address}{path}"
-
-
-def in_json(data: bytes) -> bytes:
-    return json_format.MessageToJson(ExportMetricsServiceRequest.FromString(data)).encode()
 
 
 def refusals(reason: str) -> float:

@@ -1,16 +1,14 @@
 """OTLP requests in JSON: each is refused, or becomes one in protobuf that the decoder reads."""
 
-from google.protobuf import json_format
-
 from common.errors import BadInput
 from ingest.collectors.otlp.decode.decoder import Decoder
 from ingest.collectors.otlp.decode.json_body import protobuf_of
 from ingest.collectors.pushed_series import PushedSeries
-from tests.unit.ingest.otlp.requests import NOW_NS, RULE, gauge, request, total
+from tests.unit.ingest.otlp.requests import NOW_NS, RULE, gauge, in_json, request, total
 
 _PORT = {"interface": "swp1"}
 SEEDS = (
-    json_format.MessageToJson(request(gauge("state", (_PORT, 1)), total("octets", _PORT, 7.0)), indent=None).encode(),
+    in_json(request(gauge("state", (_PORT, 1)), total("octets", _PORT, 7.0)).SerializeToString()),
     b'{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"octets","gauge":{"dataPoints":[{"asDouble":"NaN",'
     b'"attributes":[{"key":"interface","value":{"arrayValue":{"values":[{"intValue":"1"}]}}}],"flags":1,'
     b'"exemplars":[{"traceId":"5b8efff798038103d269b633813fc60c"}]}]}}]}]}]}',
