@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -29,7 +29,7 @@ _START_S = 120.0
 _REQUESTS = {64: 100, 1: 1000}  # by the ports of a request
 _JSON_REQUESTS = {64: 10, 1: 300}
 
-Send = Callable[[Sequence[bytes], int], Awaitable[None]]
+Send = Callable[[Sequence[bytes], int], Coroutine[Any, Any, None]]
 
 
 def run() -> list[Row]:

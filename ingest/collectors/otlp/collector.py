@@ -10,7 +10,7 @@ from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
 from ingest.collectors.otlp import metrics
 from ingest.collectors.otlp.config import Config, Transport
-from ingest.collectors.otlp.decode.decoder import warm_up
+from ingest.collectors.otlp.decode import decoder, json_layout
 from ingest.collectors.otlp.exporting import Exporting
 
 log = structlog.get_logger("ingest")
@@ -50,7 +50,9 @@ class OtlpReceiver:
         """Listens until cancelled. ConfigError when the address is taken or a certificate cannot be read."""
         job = self._config.job_name
         self._exporting.emit = emit
-        await asyncio.to_thread(warm_up)
+        await asyncio.to_thread(decoder.warm_up)
+        if self._config.protocol is Transport.HTTP:
+            await asyncio.to_thread(json_layout.warm_up)
         await self.server.start()
         log.info("receiver listens", target=self.name, port=self.server.port)
         if self._config.tls is None:

@@ -12,13 +12,14 @@ from ingest.collectors.intake import Intake
 from ingest.collectors.otlp import metrics
 from ingest.collectors.otlp.config import Config
 from ingest.collectors.otlp.decode.decoder import Decoded, Decoder
-from ingest.collectors.otlp.decode.json_body import Encoding, protobuf_of
+from ingest.collectors.otlp.decode.json_body import Encoding
+from ingest.collectors.otlp.decode.json_layout import JsonLayouts
 from ingest.collectors.pushed_series import PushedSeries
 from ingest.collectors.sender import Senders
 from ingest.transport.grpc_status import Refused, Status
 from telemetry.samples import SampleBatch
 
-_THREAD_BYTES = {Encoding.PROTOBUF: 64 * 1024, Encoding.JSON: 2 * 1024}
+_THREAD_BYTES = {Encoding.PROTOBUF: 64 * 1024, Encoding.JSON: 8 * 1024}
 """Decoding more than this would block the event loop for milliseconds."""
 
 log = structlog.get_logger("ingest")
@@ -37,7 +38,7 @@ class Exporting:
             series_max=limits.series_max,
             targets_max=limits.targets_max,
         )
-        self._decoder = Decoder(self._series)
+        self._decoder, self._json = Decoder(self._series), JsonLayouts()
         self._decoding = asyncio.Lock()
         self._taking: set[asyncio.Task[Decoded]] = set()
         self._intake = Intake(limits)
@@ -105,7 +106,7 @@ class Exporting:
 
     def _decode(self, data: bytes, encoding: Encoding, sender: str, now_ns: int) -> Decoded:
         if encoding is Encoding.JSON:
-            data = protobuf_of(data)
+            data = self._json.protobuf_of(data)
         return self._decoder.decode(data, sender, now_ns)
 
     def _taken(self, taking: "asyncio.Task[Decoded]", size: int) -> None:

@@ -1,6 +1,4 @@
-"""A request in OTLP's JSON as the same request in protobuf: with protobuf's own reader of JSON, so a hundred times and
-more as slow as the scan. Senders of JSON are small ones.
-"""
+"""A request in OTLP's JSON as the same request in protobuf, by protobuf's own reader of JSON."""
 
 from enum import Enum
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,10 +13,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 
 from common.errors import BadInput
+from ingest.collectors.otlp.decode import json_layout
 from ingest.collectors.otlp.decode.decoder import Decoder
 from ingest.collectors.otlp.decode.json_body import protobuf_of
+from ingest.collectors.otlp.decode.json_layout import JsonLayouts
 from ingest.collectors.pushed_series import PushedSeries
-from tests.unit.ingest.otlp.requests import NOW_NS, RULE, Value, attributes, gauge, request, total
+from tests.unit.ingest.otlp.requests import NOW_NS, RULE, Value, attributes, gauge, in_json, request, total
 
 TEXTS = st.text(max_size=5)
 VALUES: st.SearchStrategy[Value] = st.one_of(
@@ -69,13 +72,92 @@ def with_numbers(text: str) -> str:
     return re.sub(r'("(?:timeUnixNano|startTimeUnixNano|asInt|intValue|count)": )"(-?\d+)"', r"\1\2", text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(REQUESTS)
 def test_a_request_gives_the_same_samples_in_json_and_in_protobuf(sent: ExportMetricsServiceRequest) -> None:
-    expected = samples(sent.SerializeToString())
     text = json_format.MessageToJson(sent)
-    for written in (text, with_numbers(text), json.dumps(json.loads(text), ensure_ascii=False)):
-        assert repr(samples(protobuf_of(written.encode()))) == repr(expected)
+    read = protobuf_of(text.encode())
+    assert repr(samples(read)) == repr(samples(sent.SerializeToString()))
+    for written in (with_numbers(text), json.dumps(json.loads(text), ensure_ascii=False)):
+        assert protobuf_of(written.encode()) == read
+
+
+# ---- layouts that come again
+
+NUMBERS_IN_JSON = re.compile(r'("(?:timeUnixNano|asDouble|asInt)": ?)("?)(-?[0-9][^",}\s\]]*)("?)')
+INTEGERS = st.one_of(st.integers(0, 2**64), st.integers(-(2**63), 0)).map(str)
+TIMES_IN_JSON = st.integers(0, 2**63 + 1).map(str)
+DOUBLES = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.integers(-(10**25), 10**25).map(str),
+    st.decimals(allow_nan=False, allow_infinity=False, places=3).map(str),
+)
+OF_KEY = {"timeUnixNano": TIMES_IN_JSON, "asInt": INTEGERS, "asDouble": DOUBLES}
+
+
+@st.composite
+def repetitions(draw: st.DrawFn) -> list[str]:
+    """A request in JSON, and the same with other numbers, with or without quotes."""
+    text = json_format.MessageToJson(draw(REQUESTS), indent=draw(st.sampled_from([None, 1])))
+
+    def other(found: re.Match[str]) -> str:
+        quote = draw(st.sampled_from(["", '"']))
+        key = found[1].split('"')[1]
+        return found[1] + quote + draw(OF_KEY[key]) + quote
+
+    return [text, *(NUMBERS_IN_JSON.sub(other, text) for _ in range(4))]
+
+
+def outcome(read: Callable[[bytes], bytes], text: str) -> bytes | None:
+    """What became of a request, written in one way; None for one that was refused."""
+    try:
+        return bytes(ExportMetricsServiceRequest.FromString(read(text.encode())).SerializeToString())
+    except BadInput:
+        return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(repetitions())
+def test_what_repeats_a_layout_is_what_protobuf_reads(texts: list[str]) -> None:
+    layouts = JsonLayouts()
+    for text in texts:
+        assert outcome(layouts.protobuf_of, text) == outcome(protobuf_of, text)
+
+
+def test_the_third_request_of_a_layout_is_read_without_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    layouts, read = JsonLayouts(), list[bytes]()
+    texts = [in_json(request(gauge("state", ({"interface": "swp1"}, n / 7))).SerializeToString()) for n in range(5)]
+    expected = [protobuf_of(text) for text in texts]
+
+    def noted(text: bytes) -> bytes:
+        read.append(text)
+        return protobuf_of(text)
+
+    monkeypatch.setattr(json_layout, "protobuf_of", noted)
+    assert [layouts.protobuf_of(text) for text in texts] == expected
+    assert (read[:2], len(read)) == (texts[:2], 3)
+
+
+def test_layouts_that_never_come_again_cost_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_layout, "LAYOUTS_BYTES_MAX", 20_000)
+    monkeypatch.setattr(json_layout, "_SEEN_MAX", 10)
+    layouts = JsonLayouts()
+    for n in range(300):
+        text = in_json(request(gauge("state", ({"interface": f"swp{n}"}, 1.5))).SerializeToString())
+        for _ in range(2):
+            assert layouts.protobuf_of(text) == protobuf_of(text)
+    assert layouts.size <= 20_000
+    assert len(layouts) >= 5, "and there are some"
+
+
+@pytest.mark.parametrize("number", ["01", "-", "+1", "1.", ".5", "1 2", "1a", '"1', "\x01", "0x1", "1e", "", "NaN"])
+def test_numbers_that_json_has_not_are_refused_in_a_known_layout_too(number: str) -> None:
+    layouts = JsonLayouts()
+    frame = '{"resourceMetrics": [{"scopeMetrics": [{"metrics": [{"gauge": {"dataPoints": [{"asDouble": %s}]}}]}]}]}'
+    for known in ("1", "2", "3"):
+        layouts.protobuf_of((frame % known).encode())
+    with pytest.raises(BadInput):
+        layouts.protobuf_of((frame % number).encode())
 
 
 def test_what_is_written_for_other_releases_is_passed_over() -> None:
