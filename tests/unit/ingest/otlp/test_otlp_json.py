@@ -15,7 +15,7 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from common.errors import BadInput
 from ingest.collectors.otlp.decode import json_layout
 from ingest.collectors.otlp.decode.decoder import Decoder
-from ingest.collectors.otlp.decode.json_body import protobuf_of
+from ingest.collectors.otlp.decode.json_body import VALUES_MAX, protobuf_of
 from ingest.collectors.otlp.decode.json_layout import JsonLayouts
 from ingest.collectors.pushed_series import PushedSeries
 from tests.unit.ingest.otlp.requests import NOW_NS, RULE, Value, attributes, gauge, in_json, request, total
@@ -181,3 +181,14 @@ def test_what_is_no_request_is_refused_in_a_short_line(text: bytes) -> None:
     with pytest.raises(BadInput, match="expected an ExportMetricsServiceRequest in JSON") as refused:
         protobuf_of(text)
     assert len(str(refused.value)) <= 300
+
+
+@pytest.mark.parametrize("value", ["{}", "1", '""', "[]"])
+def test_a_small_body_of_many_values_is_refused_before_it_costs_anything(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_format, "Parse", None)  # it is not called
+    text = '{"resourceMetrics": [' + ",".join([value] * (VALUES_MAX + 2)) + "]}"
+    for read in (protobuf_of, JsonLayouts().protobuf_of):
+        with pytest.raises(BadInput, match="at most 200000 values"):
+            read(text.encode())
