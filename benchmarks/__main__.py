@@ -25,6 +25,7 @@ NAMES = (
     "gnmi_dialout",
     "cisco_mdt",
     "otlp",
+    "otlp_receivers",
     "kafka_topics",
     "kafka_topics_peers",
     "analytics",

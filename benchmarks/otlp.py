@@ -24,13 +24,14 @@ _METRICS = (
     ("nvswitch_interface_tc_tx_ecn_marked_tc", "fabric_queue_ecn_marked_packets_total"),
     ("nvswitch_interface_tc_tx_no_buffer_discard_uc", "fabric_queue_dropped_packets_total"),
 )
+POINTS_A_PORT = _QUEUES * len(_METRICS)
 _SHAPES = {64: 40, 1: 2000}  # ports a request: requests in a round
 
 
 def run() -> list[Row]:
     rows = []
     for ports, count in _SHAPES.items():
-        points = ports * _QUEUES * len(_METRICS)
+        points = ports * POINTS_A_PORT
         ours, theirs = _Rounds(_own, ports, count).per_s(points), _Rounds(_plain, ports, count).per_s(points)
         rows.append(row(f"otlp_decode_{points}_points_a_request", ours, "samples/CPU-s", theirs))
     return rows
@@ -60,11 +61,11 @@ class _Rounds:
         made = []
         for _ in range(self._count):
             self._at_ns += NS_PER_S // 1000
-            made.append(_request(self._ports, self._at_ns))
+            made.append(request_of(self._ports, self._at_ns))
         return made
 
 
-def _request(ports: int, at_ns: int) -> bytes:
+def request_of(ports: int, at_ns: int) -> bytes:
     """All queues of a switch as Cumulus sends them: gauges with doubles, port and queue as attributes."""
     message = ExportMetricsServiceRequest()
     of_device = message.resource_metrics.add()
@@ -80,10 +81,14 @@ def _request(ports: int, at_ns: int) -> bytes:
     return message.SerializeToString()
 
 
-def _own() -> Callable[[bytes], int]:
+def mapping() -> list[dict[str, object]]:
+    """Of a rule that makes each point a sample."""
     labels = {"port": "{interface}", "queue": "{tc}"}
-    mapping = [{"name": name, "metric": metric, "labels": labels} for name, metric in _METRICS]
-    rule = OtlpRule.model_validate({"source": "bench", "mapping": mapping})
+    return [{"name": name, "metric": metric, "labels": labels} for name, metric in _METRICS]
+
+
+def _own() -> Callable[[bytes], int]:
+    rule = OtlpRule.model_validate({"source": "bench", "mapping": mapping()})
     decoder = Decoder(PushedSeries("bench", (rule,), 0, series_max=100_000, targets_max=10))
 
     def read(data: bytes) -> int:

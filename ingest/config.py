@@ -115,7 +115,7 @@ class CollectorSections(BaseModel):
     snmp_configs: tuple[SnmpConfig, ...] = Field(
         default=(), description="Switches and power distribution units over SNMP; needs the extra `snmp`."
     )
-    otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP/gRPC.")
+    otlp_receivers: tuple[OtlpConfig, ...] = Field(default=(), description="Where devices push metrics over OTLP.")
     job_sources: tuple[SlurmConfig, ...] = Field(default=(), description="Running jobs.")
     node_sources: tuple[NodesConfig, ...] = Field(
         default=(), description="Which nodes are drained, rebooted or in maintenance."

@@ -24,7 +24,7 @@ CERTIFICATE_EXPIRY = Gauge(
 )
 RECEIVER_REFUSALS = Counter(
     _PREFIX + "receiver_refusals_total",
-    "Connections and calls that a gRPC receiver ended by itself, whatever their messages were about.",
+    "Connections, calls and requests that a receiver ended by itself, whatever their messages were about.",
     ["job", "reason"],
 )
 TARGETS = Gauge(_PREFIX + "targets", "Targets that are polled.")

@@ -1,4 +1,4 @@
-"""Where a collector listens that devices push to, who may push, and how much: settings of all gRPC receivers."""
+"""Where a collector listens that devices push to, who may push, and how much: settings that receivers share."""
 
 import ipaddress
 from pathlib import Path

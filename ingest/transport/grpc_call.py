@@ -4,18 +4,15 @@ import asyncio
 import re
 from typing import Protocol
 
-from isal import isal_zlib
-from isal.igzip_lib import IsalError
-
 from ingest.transport.grpc_messages import CallEnded, Compressed, MessageReader
 from ingest.transport.grpc_status import Refused, Status
 from ingest.transport.http2_requests import Held, Stream
 from ingest.transport.refusals import RefusalReason
+from ingest.transport.unpacking import WINDOW_BITS, unpacked
 from telemetry.samples import DownReason
 
 MESSAGE_S = 60.0
 """For a message that has begun to become whole, and for the one message of a call that has no other."""
-_WINDOW_BITS = {b"gzip": 16 + 15, b"deflate": 15}
 _TIMEOUT = re.compile(rb"(\d{1,8})([HMSmun])")
 _UNITS_S = {b"H": 3600.0, b"M": 60.0, b"S": 1.0, b"m": 1e-3, b"u": 1e-6, b"n": 1e-9}
 
@@ -70,12 +67,12 @@ class ServerCall:
         headers = self._stream.headers
         if headers[b":method"] != b"POST" or not headers.get(b"content-type", b"").startswith(b"application/grpc"):
             raise Refused(Status.INTERNAL, "expected POST of application/grpc", reason=RefusalReason.NOT_GRPC)
-        encoding = headers.get(b"grpc-encoding", b"identity")
-        if encoding != b"identity":
-            if encoding not in _WINDOW_BITS:
+        encoding = headers.get(b"grpc-encoding", b"identity").decode("ascii", "replace")
+        if encoding != "identity":
+            if encoding not in WINDOW_BITS:
                 message = "expected grpc-encoding identity, gzip or deflate"
                 raise Refused(Status.UNIMPLEMENTED, message, reason=RefusalReason.ENCODING)
-            self._window_bits = _WINDOW_BITS[encoding]
+            self._window_bits = WINDOW_BITS[encoding]
             self._reader = MessageReader(self._bytes_max, takes_compressed=True)
         if (timeout := headers.get(b"grpc-timeout")) is not None:
             if (found := _TIMEOUT.fullmatch(timeout)) is None:
@@ -141,9 +138,9 @@ class ServerCall:
             message = packed[len(messages)]
             if isinstance(message, Compressed):
                 try:
-                    message = self._unpacked(message)
-                except Refused as refusal:
-                    self._fault = refusal
+                    message = unpacked(message, self._window_bits, self._bytes_max)
+                except CallEnded as ended:
+                    self._fault = _refused(ended)
                     packed.clear()
                     break
             messages.append(message)
@@ -165,20 +162,6 @@ class ServerCall:
         elif self._reader.messages or self._due_s is None:
             self._due_s = asyncio.get_running_loop().time() + MESSAGE_S
         self._source.count_messages(self._stream, len(self._reader.messages))
-
-    def _unpacked(self, message: bytes) -> bytes:
-        """No more is unpacked than a message may have."""
-        assert self._window_bits is not None
-        unpacking = isal_zlib.decompressobj(self._window_bits)
-        try:
-            data: bytes = unpacking.decompress(message, self._bytes_max + 1)
-        except IsalError as error:  # type: ignore[misc]  # its stub hides the base class
-            raise Refused(Status.INTERNAL, f"a damaged message: {error}", reason=RefusalReason.ENCODING) from error
-        if len(data) > self._bytes_max:
-            raise _too_large(f"a message of more than {self._bytes_max} bytes, decompressed")
-        if not unpacking.eof or unpacking.unused_data:
-            raise Refused(Status.INTERNAL, "a damaged message", reason=RefusalReason.ENCODING)
-        return data
 
     def close(self) -> None:
         """Nothing is read any more."""

@@ -1,10 +1,9 @@
 """A connection to our gRPC server: its calls are handed to their handlers, and what these give is the answer."""
 
 import asyncio
-import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
@@ -15,9 +14,11 @@ from ingest.transport.grpc_status import Refused, Status, response_headers, trai
 from ingest.transport.http2_connection import READ_BYTES, Connection
 from ingest.transport.http2_frames import Http2Error, frame, number_frame
 from ingest.transport.http2_requests import Held, RequestReader, Stream
+from ingest.transport.peer import certificate_name
 from ingest.transport.refusals import RefusalReason
 
 HANDSHAKE_S = 10.0
+"""For a client to begin HTTP/2."""
 IDLE_S = 300.0
 """A client without a call for so long is sent away; it connects again when it has one."""
 _KEEPALIVE_S, _PING_TIMEOUT_S = 60.0, 20.0  # a device that lost its power closes nothing
@@ -80,7 +81,7 @@ class ServerConnection(Connection):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._server.opened(self)
-        self._certificate = _certificate_name(transport)
+        self._certificate = certificate_name(transport)
         loop = asyncio.get_running_loop()
         self._idle_since_s = loop.time()
         self._handshake = loop.call_later(HANDSHAKE_S, self._check_handshake)
@@ -190,7 +191,7 @@ class ServerConnection(Connection):
 
     def _answer(self, stream: Stream, message: bytes | None, refusal: Refused) -> None:
         is_alone = message is None
-        stream.trailers = trailers(refusal.status, refusal.message, refusal.details, alone=is_alone)
+        stream.trailers = trailers(refusal.status, refusal.message, refusal.after_s, alone=is_alone)
         if message is not None:
             self._write(frame(frames.HEADERS, frames.END_HEADERS, stream.number, response_headers()))
             stream.unsent = b"\0" + len(message).to_bytes(4, "big") + message
@@ -258,13 +259,3 @@ class ServerConnection(Connection):
             self._end(RefusalReason.IDLE, Http2Error(f"no call for {IDLE_S:g} s", frames.NO_ERROR))
         else:
             super()._ping_if_quiet()
-
-
-def _certificate_name(transport: asyncio.BaseTransport) -> str:
-    """The first name in the certificate of the peer, which was verified in the handshake; '' without one."""
-    secured: ssl.SSLObject | None = transport.get_extra_info("ssl_object")
-    certificate: dict[str, Any] = dict((secured.getpeercert() if secured is not None else None) or {})
-    subject = [pair for part in certificate.get("subject", ()) for pair in part]
-    names = [value for key, value in subject if key == "commonName"]
-    names += [value for _, value in certificate.get("subjectAltName", ())]
-    return next((str(name) for name in names if name), "")

@@ -34,14 +34,14 @@ class Status(IntEnum):
 class Refused(Exception):
     """A call ends with this status.
 
-    details: google.rpc.Status, serialised. reason: what the server counts it as, None where its handler counts.
+    after_s: when the same may be tried again. reason: what the server counts it as, None where its handler counts.
     """
 
     def __init__(
-        self, status: Status, message: str, *, details: bytes = b"", reason: RefusalReason | None = None
+        self, status: Status, message: str, *, after_s: float | None = None, reason: RefusalReason | None = None
     ) -> None:
         super().__init__(message)
-        self.status, self.message, self.details, self.reason = status, message, details, reason
+        self.status, self.message, self.after_s, self.reason = status, message, after_s, reason
 
 
 @cache
@@ -51,25 +51,28 @@ def response_headers() -> bytes:
 
 
 @lru_cache(maxsize=256)
-def trailers(status: Status, message: str, details: bytes, *, alone: bool) -> bytes:
-    """The end of an answer. alone: nothing came before them."""
+def trailers(status: Status, message: str, after_s: float | None, *, alone: bool) -> bytes:
+    """The end of an answer. after_s: when to try again, as OTLP says it. alone: nothing came before them."""
     pairs = [(":status", "200"), *_ABOUT] if alone else []
     pairs.append(("grpc-status", str(int(status))))
     if message:
         pairs.append(("grpc-message", quote(message[:_MESSAGE_CHARACTERS_MAX], safe=_PRINTABLE)))
-    if details:
+    if after_s is not None:
+        details = status_message(message, status, after_s)
         pairs.append(("grpc-status-details-bin", b64encode(details).decode().rstrip("=")))
     return _block(pairs)
 
 
-def retry_info(status: Status, message: str, after_s: float) -> bytes:
-    """When to try again: google.rpc.Status with RetryInfo, as OTLP asks for."""
+def status_message(message: str, status: Status | None = None, after_s: float | None = None) -> bytes:
+    """A serialised google.rpc.Status, with RetryInfo where there is a time to try again."""
+    code = b"" if status is None else bytes([0x08, status])
+    found = code + _field(2, message[:_MESSAGE_CHARACTERS_MAX].encode())
+    if after_s is None:
+        return found
     delay = Duration()
     delay.FromNanoseconds(int(after_s * 1e9))
-    info = Any(
-        type_url="type.googleapis.com/google.rpc.RetryInfo", value=_field(1, delay.SerializeToString())
-    ).SerializeToString()
-    return bytes([0x08, status]) + _field(2, message.encode()) + _field(3, info)
+    info = Any(type_url="type.googleapis.com/google.rpc.RetryInfo", value=_field(1, delay.SerializeToString()))
+    return found + _field(3, info.SerializeToString())
 
 
 _ABOUT = (("content-type", "application/grpc"), ("grpc-accept-encoding", "identity,deflate,gzip"))

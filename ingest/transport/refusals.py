@@ -1,10 +1,10 @@
-"""Why our gRPC server ends a connection or a call: the closed set that its metric counts by."""
+"""Why our servers end a connection, or a call or request: the closed set that their metric counts by."""
 
 from enum import StrEnum
 
 
 class RefusalReason(StrEnum):
-    """Of connections, then of calls."""
+    """Of connections, then of calls and requests."""
 
     CONNECTIONS = "connections"  # too many are open
     TLS = "tls"  # the handshake failed, or was not over in time
@@ -18,10 +18,10 @@ class RefusalReason(StrEnum):
     IDLE = "idle"  # no call for long
 
     STREAMS = "streams"  # too many calls of one connection
-    UNKNOWN_METHOD = "unknown_method"
+    UNKNOWN_METHOD = "unknown_method"  # or path
     NOT_GRPC = "not_grpc"
     TOO_LARGE = "too_large"  # a message above its limit, packed or unpacked
-    ENCODING = "encoding"  # compressed in a way that was not announced, or damaged
+    ENCODING = "encoding"  # compressed or written in a way that is not read, or damaged
     CARDINALITY = "cardinality"  # not one message, where there has to be one
     DEADLINE = "deadline"  # of the client
     SLOW = "slow"  # a message was not whole in time

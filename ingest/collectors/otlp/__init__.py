@@ -1,1 +1,1 @@
-"""Metrics that devices and OpenTelemetry collectors push over OTLP/gRPC."""
+"""Metrics that devices and OpenTelemetry collectors push over OTLP, carried by gRPC or HTTP."""

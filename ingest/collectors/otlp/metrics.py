@@ -6,7 +6,7 @@ _PREFIX = "fabricscope_ingest_otlp_"
 
 REQUESTS = Counter(
     _PREFIX + "requests_total",
-    "Requests by outcome: taken, or the gRPC status with which they were refused.",
+    "Requests by outcome: taken, or the status with which they were refused, by its name in gRPC.",
     ["job", "outcome"],
 )
 RECEIVED_BYTES = Counter(_PREFIX + "received_bytes_total", "Bytes of the requests taken, decompressed.", ["job"])

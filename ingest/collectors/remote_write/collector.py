@@ -2,15 +2,17 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Set
+from collections.abc import Iterator, Set
+from http import HTTPStatus
 
 import structlog
 from aiohttp import web
 
-from common.errors import BadInput, ConfigError, Unavailable
+from common.errors import BadInput, Unavailable
 from common.threads import OneThread
 from common.units import to_ns
 from ingest.collectors.base import CollectorContext, Emit
+from ingest.collectors.http_receiver import HttpRefused, HttpServer
 from ingest.collectors.pushed_series import PushedSeries, warm_up
 from ingest.collectors.remote_write import metrics
 from ingest.collectors.remote_write.config import Config
@@ -18,11 +20,9 @@ from ingest.collectors.remote_write.credentials import asks_for, is_let_in
 from ingest.collectors.remote_write.decode.body import TOO_LARGE, Message, ReadRequest, RequestReader
 from ingest.collectors.remote_write.decode.body import warm_up as warm_up_decode
 from ingest.collectors.remote_write.negotiation import message_of
-from ingest.collectors.server_tls import follow, server_context
 
 log = structlog.get_logger("ingest")
 _RETRY_AFTER_S = 5
-_BODY_S = 30.0  # for a whole body to come: senders give up after as long
 _LOG_S = 60.0
 _WRITTEN = "X-Prometheus-Remote-Write-{}-Written"
 
@@ -46,8 +46,19 @@ class RemoteWriteCollector:
         self._queued = asyncio.Condition()
         self._windows = 0  # that are queued
         self._logged_s = -_LOG_S
-        self._listening = asyncio.Event()
-        self.port = 0
+        self._decoding: OneThread  # while it runs
+        self.server = HttpServer(
+            config.job_name,
+            config.listen,
+            config.tls,
+            self._counted,
+            connections_max=limits.connections_max,
+            body_bytes_max=limits.body_bytes_max,
+        )
+
+    @property
+    def port(self) -> int:
+        return self.server.port
 
     @property
     def name(self) -> str:
@@ -59,55 +70,35 @@ class RemoteWriteCollector:
 
     async def listening(self) -> int:
         """The port, once it listens."""
-        await self._listening.wait()
+        await self.server.listening.wait()
         return self.port
 
     async def run(self, emit: Emit) -> None:
         """Listens until cancelled. ConfigError when the address is taken or a certificate is not usable."""
-        decoding = OneThread("remote-write")
+        self._decoding = OneThread("remote-write")
         try:
-            await decoding(warm_up)
-            await decoding(warm_up_decode)
-            async with self._serving(decoding), asyncio.TaskGroup() as tasks:
-                if self._config.tls is not None and self._tls is not None:
-                    tasks.create_task(follow(self._tls, self._config.tls))
-                tasks.create_task(self._queue_windows(decoding, emit))
-                tasks.create_task(self._report_silence(decoding, emit))
+            await self._decoding(warm_up)
+            await self._decoding(warm_up_decode)
+            await self.server.start()
+            log.info("receiver listens", job=self.name, listen=self._config.listen, port=self.port)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._queue_windows(emit))
+                tasks.create_task(self._report_silence(emit))
         finally:
-            self._listening.clear()
-            decoding.stop()
+            await self.server.stop()
+            self._decoding.stop()
 
-    @contextlib.asynccontextmanager
-    async def _serving(self, decoding: OneThread) -> AsyncIterator[None]:
-        config = self._config
-        self._tls = server_context(config.tls) if config.tls is not None else None
-        app = web.Application(client_max_size=config.limits.body_bytes_max)
+    async def _counted(self, request: web.Request) -> web.Response:
+        answer = await self._answer(request)
+        metrics.REQUESTS.labels(self.name, answer.status).inc()
+        return answer
 
-        async def write(request: web.Request) -> web.Response:
-            answer = await self._answer(request, decoding)
-            metrics.REQUESTS.labels(config.job_name, answer.status).inc()
-            return answer
-
-        app.router.add_post(config.path, write)
-        # a body in another encoding than Snappy is refused, and so never unpacked
-        runner = web.AppRunner(app, access_log=None, auto_decompress=False, shutdown_timeout=1.0)
-        await runner.setup()
-        site = web.TCPSite(runner, config.host, config.port, ssl_context=self._tls)
-        try:
-            await site.start()
-        except OSError as error:
-            await runner.cleanup()
-            raise ConfigError(f"{config.job_name}: {config.host}:{config.port}: {error.strerror}") from error
-        self.port = runner.addresses[0][1]
-        log.info("receiver listens", job=config.job_name, host=config.host, port=self.port)
-        self._listening.set()
-        try:
-            yield
-        finally:
-            await runner.cleanup()
-
-    async def _answer(self, request: web.Request, decoding: OneThread) -> web.Response:
+    async def _answer(self, request: web.Request) -> web.Response:
         config, limits = self._config, self._config.limits
+        if request.path != config.path:
+            return self._refused(404, f"nothing at this path: expected {config.path}")
+        if request.method != "POST":
+            return self._refused(405, f"expected POST of {config.path}", {"Allow": "POST"})
         try:
             if not is_let_in(config, request.headers.get("Authorization", "")):
                 return web.Response(status=401, headers={"WWW-Authenticate": asks_for(config)})
@@ -122,17 +113,16 @@ class RemoteWriteCollector:
         if self._context.is_full() or self._waiting_bytes + size > limits.waiting_bytes_max:
             return _busy("what was sent before is not queued yet")
         with self._holding(size):
-            return await self._take(request, message, decoding)
+            return await self._take(request, message)
 
-    async def _take(self, request: web.Request, message: Message, decoding: OneThread) -> web.Response:
+    async def _take(self, request: web.Request, message: Message) -> web.Response:
         try:
-            async with asyncio.timeout(_BODY_S):
-                body = await request.read()
-            read = await decoding(self._reader.read, body, message)
-        except TimeoutError:
-            return web.Response(status=408)
-        except web.HTTPRequestEntityTooLarge:
-            return self._refused(413, f"more than {self._config.limits.body_bytes_max} bytes")
+            body = await self.server.read(request)
+            read = await self._decoding(self._reader.read, body, message)
+        except HttpRefused as refused:
+            if refused.status is HTTPStatus.SERVICE_UNAVAILABLE:
+                return _busy(refused.message)
+            return self._refused(refused.status, refused.message)
         except BadInput as error:
             return self._refused(413 if error.reason == TOO_LARGE else 400, str(error))
         metrics.RECEIVED_BYTES.labels(self.name).inc(len(body))
@@ -144,14 +134,14 @@ class RemoteWriteCollector:
             return self._refused(400, read.problem, _written(read))
         return web.Response(status=204, headers=_written(read))
 
-    async def _queue_windows(self, decoding: OneThread, emit: Emit) -> None:
+    async def _queue_windows(self, emit: Emit) -> None:
         """Requests that come together become one batch for each device, as each batch names all its series."""
         ledger = self._context.ledger
         while True:
             await self._arrived.wait()
             await asyncio.sleep(self._config.gather_s)
             self._arrived.clear()
-            admitted = await decoding(self._reader.admit, self._context.clock())
+            admitted = await self._decoding(self._reader.admit, self._context.clock())
             admitted.count(ledger)
             for batch in admitted.batches:
                 emit(batch)
@@ -161,11 +151,11 @@ class RemoteWriteCollector:
                 self._windows = self._reader.window
                 self._queued.notify_all()
 
-    async def _report_silence(self, decoding: OneThread, emit: Emit) -> None:
+    async def _report_silence(self, emit: Emit) -> None:
         after_ns = to_ns(self._config.silence_s)
         while True:
             await asyncio.sleep(self._config.silence_s / 10)
-            for batch in await decoding(self._series.silent, self._context.clock(), after_ns):
+            for batch in await self._decoding(self._series.silent, self._context.clock(), after_ns):
                 emit(batch)
 
     @contextlib.contextmanager

@@ -21,7 +21,9 @@ class RemoteWriteLimits(BaseModel):
     waiting_bytes_max: int = Field(
         64 << 20, gt=0, description="Requests as sent that are not in the queue yet; beyond it the answer is 503."
     )
-    connections_max: int = Field(1_024, gt=0, description="Connections at a time; further ones wait.")
+    connections_max: int = Field(
+        1_024, gt=0, description="Connections at a time; beyond them one without a request ends."
+    )
     series_max: int = Field(500_000, gt=0, description="Series of all senders, those that nothing maps included.")
     targets_max: int = Field(10_000, gt=0, description="Devices of all senders.")
 
@@ -48,6 +50,11 @@ class Config(BaseModel):
     )
     silence_s: float = Field(60.0, gt=0, description="A device that sends nothing for so long is down as `silent`.")
     limits: RemoteWriteLimits = RemoteWriteLimits()
+
+    @property
+    def listen(self) -> str:
+        """host:port, with the brackets of IPv6."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @model_validator(mode="after")
     def _closed_by_default(self) -> Self:

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import grpc
 import grpc.aio
 
-from ingest.collectors.otlp.collector import METHOD, OtlpReceiver
+from ingest.collectors.otlp.collector import OtlpReceiver
 from ingest.collectors.otlp.config import Config
+from ingest.collectors.otlp.over_grpc import METHOD
 from ingest.ledger import DropReason, Ledger
 from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.unit.ingest.otlp.requests import RULE, gauge, request
@@ -44,7 +45,7 @@ class Receiving(RunningReceiver[OtlpReceiver]):
 
     async def hold(self) -> Held:
         """Requests that come from now on wait to be decoded."""
-        held = self.receiver._decoding = Held()
+        held = self.receiver._exporting._decoding = Held()
         await held.acquire()
         await held.asked.acquire()
         return held

@@ -17,7 +17,7 @@ from google.rpc.status_pb2 import Status
 from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider
-from opentelemetry.sdk.metrics.export import AggregationTemporality, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import AggregationTemporality, MetricExporter, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from bus.config import BusConfig, EmbeddedConfig
@@ -43,7 +43,7 @@ from tests.unit.ingest.otlp.requests import RULE, gauge, response_of
 # ---- OpenTelemetry's own exporter
 
 
-def measure(exporter: OTLPMetricExporter, device: str = "leaf1") -> MeterProvider:
+def measure(exporter: MetricExporter, device: str = "leaf1") -> MeterProvider:
     """A gauge, a counter and a histogram of port swp1."""
     reader = PeriodicExportingMetricReader(exporter, export_interval_millis=3600e3)
     provider = MeterProvider([reader], Resource({"host.name": device, "service.name": "agent"}))

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import aiohttp
 import grpc
 import grpc.aio
 import pytest
@@ -20,12 +21,14 @@ from ingest.collectors.gnmi_dialout import collector as dialout
 from ingest.collectors.gnmi_dialout.config import Config as DialoutConfig
 from ingest.collectors.otlp import collector as otlp
 from ingest.collectors.otlp.config import Config as OtlpConfig
+from ingest.collectors.otlp.config import Transport
+from ingest.collectors.otlp.over_grpc import METHOD
 from tests.conformance.collectors.gnmi_peer import response
 from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, message
 from tests.unit.ingest.otlp.requests import RULE, gauge, request
 
-KINDS = ("dialout", "mdt", "otlp")
+KINDS = ("dialout", "mdt", "otlp", "otlp_http")
 V6, V4 = "[::1]", "127.0.0.1"
 OTLP_RULE = RULE.model_copy(update={"device_from": ("sender",)})
 
@@ -36,7 +39,8 @@ def receiver_of(kind: str, context: CollectorContext, settings: dict[str, Any]) 
             return dialout.dialout_receiver(DialoutConfig(**settings), context, LinkTable())
         case "mdt":
             return mdt.mdt_receiver(MdtConfig(**settings), context, LinkTable())
-    return otlp.OtlpReceiver(OtlpConfig(**settings, rules=(OTLP_RULE,)), context)
+    protocol = Transport.HTTP if kind == "otlp_http" else Transport.GRPC
+    return otlp.OtlpReceiver(OtlpConfig(**settings, protocol=protocol, rules=(OTLP_RULE,)), context)
 
 
 @dataclass
@@ -45,10 +49,11 @@ class Receiving(RunningReceiver[DialledReceiver | otlp.OtlpReceiver]):
 
     async def push(self, host: str, messages: int = 1) -> grpc.StatusCode:
         """Messages of one call from there; the status of a call that ended, OK for one that is open."""
+        if self.kind == "otlp_http":
+            return await self._post(host)
         async with grpc.aio.insecure_channel(f"{host}:{self.port}") as channel:
             if self.kind == "otlp":
-                state = request(gauge("state", ({"interface": "swp1"}, 1), at_ns=time.time_ns()))
-                return await self._unary(channel, state.SerializeToString())
+                return await self._unary(channel, of_switch())
             before = len(self.emitted.batches)
             method = dialout.METHOD if self.kind == "dialout" else mdt.METHOD
             calling: Any = channel.stream_stream(method)
@@ -67,15 +72,27 @@ class Receiving(RunningReceiver[DialledReceiver | otlp.OtlpReceiver]):
 
     async def _unary(self, channel: grpc.aio.Channel, data: bytes) -> grpc.StatusCode:
         try:
-            export: Any = channel.unary_unary(otlp.METHOD)
+            export: Any = channel.unary_unary(METHOD)
             await export(data)
         except grpc.aio.AioRpcError as error:
             return error.code()
         return grpc.StatusCode.OK
 
+    async def _post(self, host: str) -> grpc.StatusCode:
+        url, headers = f"http://{host}:{self.port}/v1/metrics", {"Content-Type": "application/x-protobuf"}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, data=of_switch(), headers=headers) as answer,
+        ):
+            return {200: grpc.StatusCode.OK, 403: grpc.StatusCode.PERMISSION_DENIED}[answer.status]
+
     @property
     def devices(self) -> set[str]:
         return {batch.table.device for batch in self.emitted.batches}
+
+
+def of_switch() -> bytes:
+    return request(gauge("state", ({"interface": "swp1"}, 1), at_ns=time.time_ns())).SerializeToString()
 
 
 def of_nexus() -> bytes:

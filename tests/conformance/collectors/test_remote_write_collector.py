@@ -13,9 +13,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from common.errors import ConfigError
-from ingest.collectors import server_tls
 from ingest.collectors.base import CollectorContext, CollectorOutput
-from ingest.collectors.receiver_config import ServerTlsConfig
 from ingest.collectors.remote_write.collector import RemoteWriteCollector
 from ingest.collectors.remote_write.config import Config
 from ingest.collectors.remote_write.decode.body import Message
@@ -329,6 +327,15 @@ async def test_senders_wait_while_the_queue_is_full_or_too_much_is_on_its_way(st
     assert (receiver.samples, small.samples) == (1, 0)
 
 
+async def test_a_connection_without_a_request_gives_way_to_one_with_a_request(start: Start) -> None:
+    receiver = await start(limits={"connections_max": 1})
+    reader, writer = await asyncio.open_connection("127.0.0.1", receiver.collector.port)
+    writer.write(b"POST /api/v1/write HTTP/1.1\r\nX:")
+    assert (await post(receiver.url, one()))[0] == 204
+    assert await reader.read() == b""
+    writer.close()
+
+
 async def test_a_token_or_a_password_is_asked_for(start: Start, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_text("secret\n")
@@ -363,17 +370,29 @@ async def test_senders_show_a_certificate_where_an_authority_is_named(start: Sta
         assert answer.status == 204
 
 
+async def serial_of(receiver: Receiver, authority: Path) -> str:
+    """Of the certificate that it shows a new connection."""
+    context = ssl.create_default_context(cafile=authority)
+    port = receiver.collector.port
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="switch.example")
+    serial = str(writer.get_extra_info("ssl_object").getpeercert()["serialNumber"])
+    writer.close()
+    return serial
+
+
 async def test_a_certificate_that_is_replaced_is_used(start: Start, tmp_path: Path) -> None:
     made = make_certificates(tmp_path)
-    config = ServerTlsConfig(cert_file=made.certificate("server"), key_file=made.key("server"))
-    context = server_tls.server_context(config)
-    loaded = server_tls.reload(context, config, ())
-    assert server_tls.reload(context, config, loaded) == loaded
-    whole = config.cert_file.read_bytes()
-    config.cert_file.write_text("half a certificate")
-    assert server_tls.reload(context, config, loaded) == loaded, "what was loaded stays"
-    config.cert_file.write_bytes(whole)
-    assert server_tls.reload(context, config, loaded) != loaded
+    server = made.certificate("server")
+    receiver = await start(tls={"cert_file": server, "key_file": made.key("server")})
+    first = await serial_of(receiver, made.authority)
+    whole = server.read_bytes()
+    server.write_text("half a certificate")
+    for _ in range(2):
+        assert await serial_of(receiver, made.authority) == first, "what was loaded stays"
+    server.write_bytes(whole)
+    assert await serial_of(receiver, made.authority) == first
+    make_certificates(tmp_path)
+    assert await serial_of(receiver, made.authority) != first
 
 
 async def test_an_address_that_is_taken_is_said(start: Start, certificates: Certificates) -> None:

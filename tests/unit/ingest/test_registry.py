@@ -182,6 +182,11 @@ def test_a_section_whose_extra_is_not_installed_says_how_to(
         list(build_collectors(CollectorSections.model_validate({section: EXAMPLES[section].settings}), context))
 
 
+def test_otlp_over_http_costs_no_import_of_grpc() -> None:
+    settings = [{**OTLP, "protocol": "http"}]
+    assert loaded_after(BUILD.format(section="otlp_receivers", value=settings)) == {"numba", "isal", "hpack", "aiohttp"}
+
+
 @pytest.mark.parametrize("section", ["otlp_receivers", "gnmi_dialout_receivers", "cisco_mdt_receivers"])
 def test_senders_that_are_named_are_targets_before_they_push(section: str, context: CollectorContext) -> None:
     settings = {**EXAMPLES[section].settings[0], "job_name": "pushed", "senders": {"10.0.0.1": "leaf1"}}
@@ -193,6 +198,15 @@ def test_devices_of_topics_that_are_named_are_targets_before_they_are_heard_of(c
     settings = {**TOPICS, "devices": {"10.0.0.1:57400": "leaf1"}}
     (collectors,) = build_collectors(CollectorSections.model_validate({"kafka_sources": [settings]}), context)
     assert collectors.fixed == {"gnmic": (("gnmic/leaf1", "leaf1"),)}
+
+
+@pytest.mark.parametrize(("protocol", "port"), [("grpc", 4317), ("http", 4318)])
+def test_otlp_is_listened_for_at_the_port_of_its_protocol(protocol: str, port: int) -> None:
+    job = {"protocol": protocol, "allow": ["127.0.0.1"], "rules": [{"source": "cumulus"}]}
+    (config,) = CollectorSections.model_validate({"otlp_receivers": [job]}).otlp_receivers
+    assert config.listen == f"0.0.0.0:{port}"
+    (config,) = CollectorSections.model_validate({"otlp_receivers": [{**job, "listen": "[::]:1"}]}).otlp_receivers
+    assert config.listen == "[::]:1"
 
 
 def test_a_receiver_that_says_nobody_may_push_is_refused() -> None:

@@ -4,7 +4,7 @@ from common.errors import BadInput
 from ingest.collectors.otlp.answer import answer
 from ingest.collectors.otlp.decode.decoder import Decoder
 from ingest.collectors.pushed_series import PushedSeries
-from tests.unit.ingest.otlp.requests import NOW_NS, RULE, gauge, request, response_of, total
+from tests.unit.ingest.otlp.requests import NOW_NS, RULE, gauge, request, total
 
 _PORT = {"interface": "swp1"}
 SEEDS = (
@@ -26,5 +26,5 @@ def target(data: bytes) -> None:
             continue
         admitted = decoded.admitted
         assert admitted.received == sum(map(len, admitted.batches)) + admitted.dropped.total()
-        partial = response_of(answer(decoded)).partial_success
+        partial = answer(decoded).partial_success
         assert 0 <= partial.rejected_data_points <= decoded.points

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -70,6 +71,11 @@ def request(*metrics: Metric, device: str = "leaf1", **resource: Value) -> Expor
     scope.scope.name = "tests"
     scope.metrics.extend(metrics)
     return made
+
+
+def in_json(data: bytes) -> bytes:
+    """A serialised request as the SDKs write it in JSON."""
+    return json_format.MessageToJson(ExportMetricsServiceRequest.FromString(data), indent=None).encode()
 
 
 def response_of(data: bytes) -> ExportMetricsServiceResponse:

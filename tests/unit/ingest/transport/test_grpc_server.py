@@ -333,7 +333,7 @@ async def test_a_client_that_does_not_agree_on_http2_is_sent_away(
 async def test_a_handshake_that_never_ends_is_ended(
     certificates: Certificates, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.transport.grpc_listener.HANDSHAKE_S", 0.1)
+    monkeypatch.setattr("ingest.transport.listener.HANDSHAKE_S", 0.1)
     server = await tls_server(certificates)
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
