@@ -280,7 +280,7 @@ class Correlator:
             track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
             self._reports.update(view, track, claim, others, now_ns)
             tracks.append(track)
-        hand_over(lost, claims)
+        hand_over(view, lost, claims)
         self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
             merge(track, tracks[at], now_ns)
