@@ -76,6 +76,9 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
     for finding in members:
         if finding_kinds()[finding.kind].waiting:
             for job_id in view.jobs.of(finding.object):
+                if view.jobs.running[job_id].started_ns > finding.observed_ns:
+                    view.asked_for_time = True
+                    continue  # of what a GPU showed in a job before it, until it is seen again
                 if finding.kind in (STANDS_STILL, *MEASURED) or job_id not in measured:
                     found.setdefault(job_id, []).append(finding)
     waiting: dict[str, Wait] = {}
@@ -88,6 +91,8 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
         since_ns = min(finding.onset_ns for finding in found[job_id])
         mean = all(finding.kind is FindingKind.JOB_SLOWED for finding in strongest)
         lost_ns = min(_lost_ns(view.config, finding) for finding in (strongest if mean else found[job_id]))
+        started_ns = view.jobs.running[job_id].started_ns
+        since_ns, lost_ns = max(since_ns, started_ns), max(lost_ns, started_ns)
         waiting[job_id] = Wait(share, since_ns, single=single, lost_ns=lost_ns, mean=mean)
     return waiting
 
