@@ -206,6 +206,8 @@ class _Nearby:
         if not explains_wait(self._view, claim.cause, finding):
             return False
         since_ns = self._view.waits_since(finding.object)
+        if 0 < claim.over_ns < since_ns and not _comes_back(claim):
+            return False
         return waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns)
 
     def _timely(self, at: int, finding: Finding) -> bool:
@@ -213,6 +215,12 @@ class _Nearby:
         view = self._view
         since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
         return follows(view.config, self._claims[at].onsets_ns, since_ns)
+
+
+def _comes_back(claim: Claim) -> bool:
+    """Whether a cause that is over may still make jobs begin to wait: a device that is back starts its programs, and
+    who used it finds it again."""
+    return "device" in incident_kinds()[claim.cause.kind].takes_away
 
 
 def places(view: CorrelationView, finding: Finding) -> Places:

@@ -12,7 +12,7 @@ class Claim:
     """A chosen cause with its own findings and the symptoms within its reach.
 
     gain: how much it newly explained. onsets_ns: of its own findings, ascending; none without any.
-    kinds: of all its findings; None where it has none of its own any more.
+    kinds: of all its findings; None where it has none of its own any more. over_ns: since when it has none, 0 else.
     """
 
     cause: Cause
@@ -23,6 +23,7 @@ class Claim:
     symptoms: set[str] = field(default_factory=set)
     onsets_ns: tuple[int, ...] = ()
     kinds: set[FindingKind] | None = None
+    over_ns: int = 0
 
     @property
     def findings(self) -> set[str]:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from analytics.correlate import cost
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.lifecycle import Life
 from analytics.correlate.texts import phrases
 from analytics.correlate.tracks import Track
+from analytics.correlate.view import CorrelationView
 from telemetry.incidents import IncidentState
 from telemetry.kinds import HoldPolicy
 
@@ -48,10 +50,13 @@ def _as_known(track: Track, cause: Cause) -> Cause:
     return cause
 
 
-def hand_over(lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:
-    """What another cause explains by now is no finding of the incident that had it: each has its own symptoms."""
-    for found in lost.keys() & {found for claim in claims for found in claim.findings} if lost else ():
+def hand_over(view: CorrelationView, lost: Mapping[str, Track], claims: Iterable[Claim]) -> None:
+    """What another cause explains by now is no finding of the incident that had it: each has its own symptoms, and
+    costs what these show."""
+    for found in sorted(lost.keys() & {found for claim in claims for found in claim.findings}) if lost else ():
         lost[found].members.pop(found, None)
+        if found in view.by_id:
+            cost.give_back(view, lost[found], view.by_id[found])
 
 
 def merge(track: Track, into: Track, now_ns: int) -> None:

@@ -223,7 +223,7 @@ class Correlator:
             *(view.swaps, view.unpaged),
             past_hold,
             [
-                (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members))
+                (track.cause, track.onset_ns, track.primary, track.symptoms, len(track.members), track.life.cleared_ns)
                 for track in self._memory.tracks
             ],
         )
@@ -252,7 +252,7 @@ class Correlator:
                     causes.append(open_cause(view, track))
                 continue
             cause = open_cause(view, track)
-            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, symptoms))
+            open_causes.append(OpenCause(cause, track.onset_ns, not cause.primary, symptoms, track.life.cleared_ns))
             if cause.primary and track.key not in fresh:
                 causes.append(cause)
         return self._chooser(view, causes, open_causes, past_hold), causes
@@ -280,7 +280,7 @@ class Correlator:
             track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
             self._reports.update(view, track, claim, others, now_ns)
             tracks.append(track)
-        hand_over(lost, claims)
+        hand_over(view, lost, claims)
         self._reports.accrue(view, now_ns)
         for track, at in matching.merged:
             merge(track, tracks[at], now_ns)

@@ -76,6 +76,9 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
     for finding in members:
         if finding_kinds()[finding.kind].waiting:
             for job_id in view.jobs.of(finding.object):
+                if view.jobs.running[job_id].started_ns > finding.observed_ns:
+                    view.asked_for_time = True
+                    continue  # of what a GPU showed in a job before it, until it is seen again
                 if finding.kind in (STANDS_STILL, *MEASURED) or job_id not in measured:
                     found.setdefault(job_id, []).append(finding)
     waiting: dict[str, Wait] = {}
@@ -88,6 +91,8 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
         since_ns = min(finding.onset_ns for finding in found[job_id])
         mean = all(finding.kind is FindingKind.JOB_SLOWED for finding in strongest)
         lost_ns = min(_lost_ns(view.config, finding) for finding in (strongest if mean else found[job_id]))
+        started_ns = view.jobs.running[job_id].started_ns
+        since_ns, lost_ns = max(since_ns, started_ns), max(lost_ns, started_ns)
         waiting[job_id] = Wait(share, since_ns, single=single, lost_ns=lost_ns, mean=mean)
     return waiting
 
@@ -226,8 +231,7 @@ def newly_waited(track: Track, job_id: str, wait: Wait, now_ns: int) -> float:
     until_ns = min(now_ns, wait.until_ns)
     known = track.counted.get(job_id)
     if wait.mean and known is not None and known[0] == wait.began_ns:
-        _, since_ns, seconds, _ = known
-        return max(0.0, wait.share * (until_ns - since_ns) / NS_PER_S - seconds)
+        return max(0.0, wait.share * (until_ns - wait.began_ns) / NS_PER_S - known[2])
     return wait.share * max(0, until_ns - _uncounted_ns(track, job_id, wait)) / NS_PER_S
 
 
@@ -238,7 +242,9 @@ def remember(track: Track, waits: Mapping[str, Wait], now_ns: int) -> None:
             continue
         seconds, known = newly_waited(track, job_id, wait, now_ns), track.counted.get(job_id)
         if wait.mean and (known is None or known[0] != wait.began_ns):
-            known = wait.began_ns, _uncounted_ns(track, job_id, wait), 0.0, wait.share
+            # What was counted by something else than this mean is a part of it, for as much as the mean says.
+            since_ns = _uncounted_ns(track, job_id, wait)
+            known = wait.began_ns, since_ns, wait.share * (since_ns - wait.began_ns) / NS_PER_S, wait.share
         if known is not None:
             track.counted[job_id] = *known[:2], known[2] + seconds, wait.share
         track.cost_until_ns[job_id] = now_ns
@@ -249,12 +255,29 @@ def overrun(view: CorrelationView, track: Track, waiting: Collection[str]) -> fl
     slump is over shows by the bins after it."""
     found = 0.0
     for job_id in sorted(track.counted.keys() - set(waiting)):
-        _, _, seconds, share = track.counted.pop(job_id)
+        counted_s, share = _counted_s(track, job_id), track.counted.pop(job_id)[3]
         about = view.about(ObjectRef(ObjectKind.JOB, job_id))
         if job_id in view.jobs.running and all(finding.kind is not FindingKind.JOB_SLOWED for finding in about):
             bins_s = FINE_BINS * max(BIN_NS, view.config.interval_ns) / NS_PER_S
-            found += view.jobs.gpu_count(job_id) * min(seconds, share * bins_s)
+            found += view.jobs.gpu_count(job_id) * min(counted_s, share * bins_s)
     return found
+
+
+def give_back(view: CorrelationView, track: Track, finding: Finding) -> None:
+    """Takes back what an incident counted by a slump that another one explains by now: that counts all of it."""
+    job_id = finding.object.name
+    known = track.counted.get(job_id) if finding.kind is FindingKind.JOB_SLOWED else None
+    if known is not None and known[0] == _lost_ns(view.config, finding):
+        counted_s = _counted_s(track, job_id)
+        track.gpu_seconds = max(0.0, track.gpu_seconds - view.jobs.gpu_count(job_id) * counted_s)
+        track.cost_until_ns[job_id] = known[1]
+        del track.counted[job_id]
+
+
+def _counted_s(track: Track, job_id: str) -> float:
+    """Seconds of each GPU of a job that were counted by the mean of its slump, without what was before."""
+    _, since_ns, seconds, share = track.counted[job_id]
+    return min(seconds, share * max(0, track.cost_until_ns[job_id] - since_ns) / NS_PER_S)
 
 
 def _uncounted_ns(track: Track, job_id: str, wait: Wait) -> int:

@@ -29,12 +29,14 @@ class OpenCause:
     """An open incident as a cause: with active findings it competes, without (``cooling``) it only absorbs symptoms.
 
     symptoms: ids of those that it has. They stay with it while it predicts them and no other cause is nearer.
+    over_ns: since when it has no active findings, 0 where it has.
     """
 
     cause: Cause
     onset_ns: int
     cooling: bool
     symptoms: frozenset[str] = frozenset()
+    over_ns: int = 0
 
 
 # What chooses: the view, the causes proposed, the open ones, and the ids of findings that have waited for long enough.
@@ -51,7 +53,9 @@ def choose(
     claims: list[Claim] = []
     keys: set[Key] = set()
     cooling = [known for known in open_causes if known.cooling]
-    passive = [Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause)) for known in cooling]
+    passive = [
+        Claim(known.cause, known.onset_ns, view.cluster.reach(known.cause), over_ns=known.over_ns) for known in cooling
+    ]
     uncovered = set(view.by_id)
     withheld: set[str] | None = None  # in the tier before
     for tier in Tier:

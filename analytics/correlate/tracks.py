@@ -32,7 +32,7 @@ class Track:
     measured:      jobs with findings about their own work.
     cost_until_ns: until when the cost of each such job has been counted.
     counted: of jobs whose share is a mean: since when it is one, since when it counts, the seconds of each GPU that
-    were counted, and the share that this incident pays now.
+    were counted since the former, and the share that this incident pays now.
     expected: of gpu_seconds, those of jobs that are cut off and have not shown yet what they lose.
     matters_since_ns: of pressure on the fabric, from when on it was more than ordinary, as a job waited; 0 until then.
     since_first_seen: all its evidence was there when telemetry of its objects began.

@@ -29,6 +29,7 @@ from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind, IncidentState, Severity
 from telemetry.objects import ObjectRef, device, job, parse_object
+from telemetry.topology import Job, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, S
 
 
@@ -110,6 +111,21 @@ def test_what_a_job_shows_comes_before_what_its_gpu_shows(
 def test_a_job_waits_since_the_earliest_finding_that_shows_it(cluster: Fabric) -> None:
     members = [loses(cluster, K.JOB_STALLED, "job:1", 0.9, 8), loses(cluster, K.JOB_SLOWED, "job:1", 0.3, 3)]
     assert waits(view_of(cluster, *members), members, ("1",))["1"].since_ns == T0 + 3 * S
+
+
+@pytest.mark.parametrize(("seen_s", "waiting"), [(50, {"1": T0}), (70, {"1": T0, "3": T0 + 60 * S})])
+def test_what_a_gpu_shows_counts_for_jobs_that_it_was_seen_in_and_since_they_began(
+    cluster: Fabric, seen_s: int, waiting: dict[str, int]
+) -> None:
+    """Job 3 begins on the same host a minute after the GPU was first seen to be slow."""
+    known = Cluster()
+    later = TopologyFact(Job("3", ("node1",), started_ns=T0 + 60 * S), T0 + 60 * S, "slurm")
+    known.update(cluster.topology.with_facts([later]))
+    straggler = replace(loses(cluster, K.STRAGGLER, cluster.gpu(1, 0), 0.4), observed_ns=T0 + seen_s * S)
+    view = CorrelationView([straggler], known)
+    found = waits(view, [straggler], ())
+    assert {job_id: wait.since_ns for job_id, wait in found.items()} == waiting
+    assert {job_id: wait.began_ns for job_id, wait in found.items()} == waiting
 
 
 def test_gpu_seconds_are_all_gpus_of_a_job_times_its_share_times_its_wait(cluster: Fabric) -> None:

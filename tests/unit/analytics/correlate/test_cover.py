@@ -218,6 +218,24 @@ def test_an_open_incident_without_findings_absorbs_symptoms_but_explains_nothing
     assert choose(view_of(cluster), [], [known], NONE) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "root", "over_s", "absorbs"),
+    [
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", 30, True),  # the job waited before it was over
+        (I.GPU_FAULT, "gpu:node1/GPU-0001-0", 10, False),
+        (I.LINK_DOWN, "link:leaf1/Ethernet0--node1/mlx5_0", 10, False),
+        (I.DEVICE_DOWN, "device:node1", 10, True),  # it is back, and starts its programs
+    ],
+)
+def test_a_job_that_begins_to_wait_when_an_incident_is_over_does_not_wait_for_it(
+    cluster: Fabric, kind: I, root: str, over_s: int, absorbs: bool
+) -> None:
+    slowed = find(cluster, K.JOB_SLOWED, "job:1", at=20)
+    known = OpenCause(cause(kind, root), T0, cooling=True, over_ns=T0 + over_s * S)
+    found = choose(view_of(cluster, slowed), [], [known], NONE)
+    assert [claim.symptoms for claim in found] == ([{slowed.id}] if absorbs else [])
+
+
 def test_an_open_incident_that_is_proposed_again_appears_once(cluster: Fabric) -> None:
     xid, stalled = find(cluster, K.GPU_XID, "node1", "a"), find(cluster, K.JOB_STALLED, "job:1", at=1)
     fault = cause(I.GPU_FAULT, "gpu:node1/GPU-0001-0", "a")

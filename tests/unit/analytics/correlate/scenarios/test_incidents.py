@@ -10,7 +10,7 @@ from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentKind, Severity
 from tests.unit.analytics.correlate.faults import program_fails
-from tests.unit.analytics.correlate.small_fabric import Fabric, Run
+from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run
 
 
 def test_blast_of_a_host_port_is_all_of_its_lockstep_job(cluster: Fabric, run: Run) -> None:
@@ -93,6 +93,40 @@ def test_what_a_job_lost_comes_before_what_its_straggler_shows(cluster: Fabric, 
     assert run.only.title.endswith("job 1 slowed by 36 %")
     known_late = 32 * 0.36 * 5  # all that was counted by the finding, as it is over: two bins show that
     assert run.correlator.state().head["tracks"][0]["gpu_seconds"] == pytest.approx(cost - known_late)
+
+
+def gpu_seconds(run: Run) -> dict[str, float]:
+    """By root."""
+    return {track["cause"]["root"]["name"]: track["gpu_seconds"] for track in run.correlator.state().head["tracks"]}
+
+
+def test_a_slump_that_is_known_after_a_stall_does_not_count_its_time_again(cluster: Fabric, run: Run) -> None:
+    """The mean is of all bins since the begin, those in which nothing was computed too."""
+    run.tick(cluster.find(K.GPU_THROTTLED, cluster.gpu(1, 1)))
+    stalled, finding = cluster.find(K.JOB_STALLED, "job:1"), slowed(cluster, "job:1", 0.9)
+    run.tick(replace(stalled, evidence=(Evidence("s", 0.0, 1.0, "ratio"),)), finding)
+    run.tick(ticks=10)
+    (stood,) = gpu_seconds(run).values()
+    run.clear(stalled)
+    (before,) = gpu_seconds(run).values()
+    run.tick(slowed(cluster, "job:1", 0.7))
+    run.tick(ticks=2)
+    assert gpu_seconds(run)[run.only.root.name] == pytest.approx(before)
+    assert before - stood <= 32 * 5
+
+
+def test_a_slump_costs_the_incident_that_explains_it(cluster: Fabric, run: Run) -> None:
+    """An old fault has it until the GPU that hangs is known."""
+    run.tick(cluster.find(K.GPU_XID, cluster.gpu(1, 1)))
+    run.tick(ticks=30)
+    began_s = (run.now_ns - T0) / 1e9 - 5
+    run.tick(slowed(cluster, "job:1", 0.4, began_s))
+    run.tick(ticks=2)
+    assert gpu_seconds(run)["node1/GPU-0001-1"] > 0.0
+    run.tick(cluster.find(K.GPU_HUNG, cluster.gpu(2, 3), began_s))
+    run.tick(ticks=2)
+    assert gpu_seconds(run)["node1/GPU-0001-1"] == 0.0
+    assert gpu_seconds(run)["node2/GPU-0002-3"] > 32 * 10
 
 
 def test_a_slowed_job_alone_waits_for_a_cause(cluster: Fabric, run: Run) -> None:
