@@ -222,6 +222,8 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         if count == pace.warmup and kinds.size:
             pooled.begin_tails(pools[kinds[i]], tails)
         if ready:
+            z = moment.nearer(now)
+            statistics[LEVEL_UP], statistics[LEVEL_DOWN] = z, -z
             score[i], reason[i] = judge(core, tails, statistics, x, now.season_proved > 0.5, muted)
             if bands:
                 expected[i], lower[i], upper[i] = band(core, tails, now)
@@ -230,6 +232,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         if time_s <= core.time_s:
             continue
         if ready:
+            statistics[LEVEL_UP], statistics[LEVEL_DOWN] = now.z, -now.z
             learning.learn_tails(core, tails, statistics, pace, score[i])
             if kinds.size and count >= pooled.OLD and count % pooled.EVERY == 0.0:
                 pooled.learn(pools[kinds[i]], tails)

@@ -144,6 +144,7 @@ class Moment:
     residual_scale: float  # at this hour
     z_value: float
     z_residual: float
+    z: float  # that of these two which counts
     next_drift: float
     next_drift_slow: float
     period_low: float  # predicted by the period, NaN without one

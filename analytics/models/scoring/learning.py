@@ -41,7 +41,7 @@ _KNOWN_VALUES, _KNOWN_S = 600.0, 5 * DAY_S  # whichever is over first
 _EXCESS_MIN = 0.15
 _GROSS_CLIP = 40.0
 _SEASON_CLIP, _SEASON_CLIP_FROM = 4.0, 40.0
-_PROVED_DAYS = 2.0
+_BEGIN_DAYS, _PROVED_DAYS = 0.5, 2.0
 # Largest share of the scale about the plain level that a season may leave, until it is proved and from then on.
 _PROVED_BELOW, _PROVED_UNTIL = 0.7, 0.85
 _QUANTA = 2048.0  # of a scale, to begin with
@@ -133,25 +133,41 @@ def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment,
 def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment, pace: Pace) -> None:
     """The profiles of day and week, their residuals, and whether these are small enough for the season to be used."""
     bins, days, off = season.bins, now.season_days, x - core.anchor
+    between = (int(now.first_bin), int(now.second_bin), now.second_weight)
     error = off - now.of_day - now.of_week
     if now.has_season > 0.5:
         floor, residuals, of_hour = now.floor, core.residuals, core.interval_s / HOUR_S
+        if residuals.count == 0.0:
+            begin_residuals(core)
         clip = _SEASON_CLIP * max(residuals.scale, floor) if residuals.count > _SEASON_CLIP_FROM else abs(error)
         if days > _WEEK_TRIAL_DAYS:
             learn_whether_weekly(core, bins, off - now.of_day, int(now.hour_of_week), 5.0 * clip)
         error = min(max(error, -clip), clip)
         seasons.learn_week(core, bins, int(now.hour_of_week), off - now.of_day, (days - 1.0) / 7.0, of_hour)
-        residuals.count = max(residuals.count, 1.0)
         if residuals.count > RESIDUALS_MIN:
             error_max = 3.0 * max(now.residual_scale, RESIDUAL_FLOOR * floor)
             bounded = min(abs(now.residual - residuals.level), error_max)
             seasons.learn_scale(core, bins, int(now.hour_of_day), bounded, days - 1.0, of_hour)
         levels.learn_fast(residuals, now.residual, floor, pace.alpha)
         levels.learn_level(residuals, now.residual, now.z_residual, floor, pace)
-        if days >= _PROVED_DAYS:
+        if days >= _PROVED_DAYS and not period_is_better(core):
             prove(core, tails)
-    between = (int(now.first_bin), int(now.second_bin), now.second_weight)
+    else:
+        error = off - seasons.of_day(core, bins, between)
     seasons.learn_day(core, bins, between, off - now.of_week, error, days, core.interval_s / core.bin_s)
+
+
+@compiled
+def begin_residuals(core: Core) -> None:
+    """What one day has taught is not known to be better than the plain level, so its residuals begin with those scales,
+    which count for half a day: without, busy hours after quiet ones have heavy tails. A series that rests has no such
+    hours, and its plain scale is that of departures.
+    """
+    residuals, count = core.residuals, 1.0
+    if core.rest <= rests.RESTING:
+        count = max(_BEGIN_DAYS * DAY_S / max(core.interval_s, 1.0), 1.0)
+        residuals.scale, residuals.fast_scale = core.values.scale, core.values.fast_scale
+    residuals.count = count
 
 
 @compiled
@@ -161,6 +177,12 @@ def learn_whether_weekly(core: Core, bins: NDArray[np.int16], residual: float, h
     core.day_error += rate * (min(abs(residual), error_max) - core.day_error)
     with_week = abs(residual - seasons.read(core, bins, hour))
     core.week_error += rate * (min(with_week, error_max) - core.week_error)
+
+
+@compiled
+def period_is_better(core: Core) -> bool:
+    """Whether a period is used, and leaves less than the season."""
+    return core.phase.proved > 0.5 and core.residuals.scale >= core.phase.error
 
 
 @compiled

@@ -86,6 +86,16 @@ def drift_statistic(fast: float, slow: float) -> float:
 
 
 @compiled
+def nearer(now: Moment) -> float:
+    """The distance that is judged. A season of working days says nothing of the first weekend: until a week was seen, a
+    value has to be unlike both the season and the plain level.
+    """
+    if now.season_days < _WEEK_FROM_DAYS and abs(now.z_value) < abs(now.z):
+        return now.z_value
+    return now.z
+
+
+@compiled
 def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) -> None:
     """The statistic of each expert, from the state before it learns this value."""
     floor, residuals = now.floor, core.residuals
@@ -102,8 +112,8 @@ def measure(core: Core, x: float, now: Moment, statistics: NDArray[np.float64]) 
         if residuals.count > RESIDUALS_MIN:
             scale *= now.residual_scale / max(residuals.scale, _FLOOR_MIN)
     jump = levels.distance(error, scale, scale_min)
-    z = now.z_residual if now.season_proved > 0.5 else now.z_value
-    bounded = min(max(z, -_Z_MAX), _Z_MAX)
+    z = now.z = now.z_residual if now.season_proved > 0.5 else now.z_value
+    bounded = min(max(nearer(now), -_Z_MAX), _Z_MAX)
     drift = now.next_drift = core.drift + _DRIFT_RATE * (bounded - core.drift)
     slow = now.next_drift_slow = core.drift_slow + _SLOW_RATE * (bounded - core.drift_slow)
     lasting = phases.lasting(core.phase, now.z_period)

@@ -64,6 +64,19 @@ def read(core: Core, bins: Bins, at: int) -> float:
 
 
 @compiled
+def of_day(core: Core, bins: Bins, between: tuple[int, int, float]) -> float:
+    """What the day predicts: the nearer bin alone while the other one is unknown, NaN while that is.
+
+    between: as of ``neighbours``.
+    """
+    first, second, weight = between
+    of_first, of_second = read(core, bins, first), read(core, bins, second)
+    if np.isnan(of_first) or np.isnan(of_second):
+        return of_first if weight < 0.5 else of_second
+    return (1.0 - weight) * of_first + weight * of_second
+
+
+@compiled
 def write(core: Core, bins: Bins, at: int, value: float) -> None:
     """Sets a bin; rounds up or down in turn, so that steps of less than a quantum add up."""
     while abs(value) > _QUANTA_MAX * core.quantum:

@@ -89,6 +89,31 @@ def test_a_season_is_proved_below_0_7_and_given_up_above_0_85(
     assert (core.phase.slot_s, core.phase.lag, core.phase.proved) == ((0.0, 0.0, 0.0) if changed else (60.0, 7.0, 1.0))
 
 
+@pytest.mark.parametrize(("proved", "of_period", "better"), [(1, 3.0, False), (1, 2.0, True), (0, 2.0, False)])
+def test_a_season_is_not_proved_beside_a_period_that_leaves_less(proved: int, of_period: float, better: bool) -> None:
+    core = records.core()
+    core.residuals.scale, core.phase.proved, core.phase.error = 2.5, proved, of_period
+    assert learning.period_is_better(core) == better
+
+
+def test_a_bin_is_the_mean_of_its_first_day() -> None:
+    core, season, now = records.core(), records.season(), records.moment()
+    core.bin_s, core.interval_s, core.quantum, core.anchor = 600.0, 60.0, 2.0**-10, 100.0
+    now.first_bin, now.second_bin = 0, 1
+    for x in (104.0, 106.0) * 5:
+        learning.learn_season(core, records.tails(), season, x, now, PACE)
+    assert core.quantum * season.bins[0] == pytest.approx(4.9, abs=0.2)
+
+
+@pytest.mark.parametrize(("rest", "expected"), [(0.5, (144.0, 8.0, 3.0)), (0.7, (1.0, 0.0, 0.0))])
+def test_residuals_begin_with_the_plain_scales(rest: float, expected: tuple[float, float, float]) -> None:
+    """Which count for half a day, and not of a series that rests."""
+    core = records.core()
+    core.interval_s, core.rest, core.values.scale, core.values.fast_scale = 300.0, rest, 8.0, 3.0
+    learning.begin_residuals(core)
+    assert (core.residuals.count, core.residuals.scale, core.residuals.fast_scale) == expected
+
+
 def test_a_series_that_rests_has_no_season() -> None:
     core, tails = records.core(), records.tails()
     core.season_proved, core.values.scale, core.rest = 1.0, 1.0, 0.76

@@ -166,6 +166,24 @@ def test_the_distance_from_a_proved_season_counts(proved: float, level: float) -
     assert found[LEVEL_UP] == pytest.approx(level)
 
 
+@pytest.mark.parametrize(
+    ("days", "value", "expected"),
+    [
+        (3.0, 109.0, 9.0 / (SIGMA * 10.0)),  # the plain level is nearer
+        (3.0, 106.0, 1.0 / (SIGMA * 2.0)),  # the season is
+        (3.0, 100.0, 0.0),  # as ordinary as values are
+        (8.0, 109.0, 4.0 / (SIGMA * 2.0)),
+    ],
+)
+def test_until_a_week_was_seen_the_nearer_of_season_and_level_is_judged(
+    days: float, value: float, expected: float
+) -> None:
+    core, season = daily(days)
+    now = looked(core, season)
+    measured(core, value, now)
+    assert moment.nearer(now) == pytest.approx(expected)
+
+
 def test_jumps_are_measured_without_the_season_where_that_predicts_better() -> None:
     core, season = daily(3.0)
     core.residuals.count, core.residuals.fast, core.residuals.fast_scale = 21.0, 1.0, 1.0

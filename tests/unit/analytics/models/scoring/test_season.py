@@ -110,6 +110,20 @@ def test_an_unknown_bin_takes_the_value_when_it_is_the_nearer_one(weight: float,
     assert learned(1.0, weight, 0.1, math.nan, 6.0) == pytest.approx(expected, abs=2.0**-9, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [(5.0, 9.0, 6.0), (5.0, math.nan, 5.0), (math.nan, 9.0, math.nan)],
+)
+def test_a_day_is_read_between_bins_or_from_the_nearer_one(first: float, second: float, expected: float) -> None:
+    core, season = records.core(), records.season()
+    core.quantum = 2.0**-10
+    for at, value in ((0, first), (1, second)):
+        if not math.isnan(value):
+            seasons.write(core, season.bins, at, value)
+    found = seasons.of_day(core, season.bins, (0, 1, 0.25))
+    assert found == pytest.approx(expected, abs=2.0**-9, nan_ok=True)
+
+
 @pytest.mark.parametrize(("weeks", "rate"), [(0.0, 0.1), (1.0, 0.05), (50.0, 0.025)])
 def test_an_hour_of_the_week_learns_the_error_of_the_day(weeks: float, rate: float) -> None:
     core, season = records.core(), records.season()
