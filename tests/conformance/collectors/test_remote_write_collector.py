@@ -19,7 +19,7 @@ from ingest.collectors.remote_write.config import Config
 from ingest.collectors.remote_write.decode.body import Message
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
-from tests.servers.certificates import Certificates, make_certificates
+from tests.servers.certificates import Certificates
 from tests.servers.prometheus import Prometheus
 from tests.unit.ingest.remote_write.test_remote_write_body import encoded, gpu, packed
 from tests.waiting import until
@@ -368,31 +368,6 @@ async def test_senders_show_a_certificate_where_an_authority_is_named(start: Sta
     context.load_cert_chain(certificates.certificate("client"), certificates.key("client"))
     async with posting(url, one(), tls=context) as answer:
         assert answer.status == 204
-
-
-async def serial_of(receiver: Receiver, authority: Path) -> str:
-    """Of the certificate that it shows a new connection."""
-    context = ssl.create_default_context(cafile=authority)
-    port = receiver.collector.port
-    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="switch.example")
-    serial = str(writer.get_extra_info("ssl_object").getpeercert()["serialNumber"])
-    writer.close()
-    return serial
-
-
-async def test_a_certificate_that_is_replaced_is_used(start: Start, tmp_path: Path) -> None:
-    made = make_certificates(tmp_path)
-    server = made.certificate("server")
-    receiver = await start(tls={"cert_file": server, "key_file": made.key("server")})
-    first = await serial_of(receiver, made.authority)
-    whole = server.read_bytes()
-    server.write_text("half a certificate")
-    for _ in range(2):
-        assert await serial_of(receiver, made.authority) == first, "what was loaded stays"
-    server.write_bytes(whole)
-    assert await serial_of(receiver, made.authority) == first
-    make_certificates(tmp_path)
-    assert await serial_of(receiver, made.authority) != first
 
 
 async def test_an_address_that_is_taken_is_said(start: Start, certificates: Certificates) -> None:
