@@ -4,8 +4,8 @@ Layout, little endian: ``FSB2`` | crc32 of all that follows | lengths (rows, hea
 table unpacked) | head (JSON) | samples (zstd of an Arrow IPC stream) | table (zstd of JSON, see ``_encode_table``).
 The samples' columns are ``value``, ``time_ns`` unless all times are the collection's, and ``series`` unless the rows
 are those of the table in order, except a few that the head lists as absent.
-Both blocks are compressed with a dictionary of the format (``dictionaries``). ``FSB1``, with another one for tables, is
-read.
+Both blocks are compressed with the dictionary of the format (``dictionaries``). ``FSB1``, whose dictionary is its
+end, is read.
 The digest of the table travels in the record's headers: a consumer that knows the table skips decoding it. So does the
 collection's counts of unmapped series and of those left out, unless they are 0.
 """
@@ -90,16 +90,13 @@ class BatchDecoder:
         self._of_target: dict[str, dict[bytes, None]] = {}
         self._tables_bytes_max, self._tables_bytes = tables_bytes_max, 0
         self._samples = zstandard.ZstdDecompressor(dict_data=dictionaries.of_samples())
-        self._names = {
-            written_as: zstandard.ZstdDecompressor(dict_data=dictionaries.of_tables(written_as))
-            for written_as in dictionaries.FORMATS
-        }
+        self._names = zstandard.ZstdDecompressor(dict_data=dictionaries.of_tables())
 
     def decode(self, value: bytes, headers: dict[str, bytes]) -> SampleBatch:
         """The batch, or BadInput (reason ``checksum``, ``schema`` or ``too_large``)."""
         if len(value) < _PREFIX.size or value[:4] not in dictionaries.FORMATS:
             raise BadInput(f"record of {len(value)} bytes: expected a sample batch, FSB1 or FSB2", "schema")
-        written_as, checksum, rows, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
+        _, checksum, rows, n_head, n_samples, samples_raw, n_table, table_raw = _PREFIX.unpack_from(value)
         if zlib.crc32(memoryview(value)[8:]) != checksum:
             raise BadInput(f"record of {len(value)} bytes: checksum does not match", "checksum")
         if max(samples_raw, table_raw, 8 * rows) > RAW_BYTES_MAX:
@@ -111,8 +108,7 @@ class BatchDecoder:
             if UNMAPPED_HEADER in headers or LEFT_OUT_HEADER in headers:
                 unmapped, left_out = _count(headers, UNMAPPED_HEADER), _count(headers, LEFT_OUT_HEADER)
                 collection = replace(collection, unmapped=unmapped, left_out=left_out)
-            block = value[at_table : at_table + n_table]
-            table = self._table(headers.get(DIGEST_HEADER), written_as, block, table_raw)
+            table = self._table(headers.get(DIGEST_HEADER), value[at_table : at_table + n_table], table_raw)
             raw = _decompress(self._samples, value[at_samples:at_table], samples_raw) if rows else b""
             return _batch(table, collection, raw, rows, timed, absent)
         except (
@@ -124,10 +120,10 @@ class BatchDecoder:
         ) as error:
             raise BadInput(f"record of {len(value)} bytes: {error}", "schema") from error
 
-    def _table(self, digest: bytes | None, written_as: bytes, block: bytes, raw: int) -> SeriesTable:
+    def _table(self, digest: bytes | None, block: bytes, raw: int) -> SeriesTable:
         table = self._tables.pop(digest, None) if digest else None
         if table is None:
-            table = _decode_table(_decompress(self._names[written_as], block, raw))
+            table = _decode_table(_decompress(self._names, block, raw))
             if table.digest not in self._tables:
                 self._make_room(table)
         self._tables[table.digest] = table
