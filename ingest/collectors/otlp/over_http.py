@@ -3,6 +3,7 @@
 What is answered: https://opentelemetry.io/docs/specs/otlp/#otlphttp-response
 """
 
+import asyncio
 import json
 import math
 from collections.abc import Mapping
@@ -95,7 +96,8 @@ class OverHttp:
         if packing == "identity":
             return body
         try:
-            return unpacked(body, WINDOW_BITS[packing], self._bytes_max)
+            # off the event loop: the largest body takes milliseconds
+            return await asyncio.to_thread(unpacked, body, WINDOW_BITS[packing], self._bytes_max)
         except CallEnded as ended:
             if ended.reason is DownReason.TOO_LARGE:
                 status, reason = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, RefusalReason.TOO_LARGE

@@ -22,6 +22,7 @@ class Kind(IntEnum):
     ROUNDED = 2  # asDouble, of which float() has to make the double
 
 
+_WHOLE, _EXACT, _ROUNDED = (int(kind) for kind in Kind)
 _KEYS = np.frombuffer(b"timeUnixNanoasDoubleasInt", np.uint8)
 _TIME, _DOUBLE, _INT, _OTHER = 0, 1, 2, 3
 _BEGINS, _SIZES = (0, 12, 20), (12, 8, 5)
@@ -95,13 +96,13 @@ def _value(
         return -1
     if key == _DOUBLE:
         doubles[row], after, _, is_exact = number(text, begin, end)
-        kinds[row] = 1 if is_exact else 2
+        kinds[row] = _EXACT if is_exact else _ROUNDED
     else:
         if is_negative and key == _TIME:
             return -1
         whole, after = natural(text, digits, end)
         words[row] = -whole if is_negative else whole
-        kinds[row] = 0
+        kinds[row] = _WHOLE
     if after < 0 or after >= end:
         return -1
     spans[row, 0], spans[row, 1] = begin, after

@@ -116,6 +116,18 @@ def outcome(read: Callable[[bytes], bytes], text: str) -> bytes | None:
         return None
 
 
+def test_a_number_that_looks_like_a_place_for_one_stays_what_it_is() -> None:
+    """A time of begin, which is part of the layout, with the bits that stand for the number 5,000 of a request."""
+    sent = request(total("octets", {}, 1.0))
+    point = sent.resource_metrics[0].scope_metrics[0].metrics[0].sum.data_points[0]
+    point.start_time_unix_nano = json_layout._WHOLE + 5_000
+    layouts = JsonLayouts()
+    for value in (1.0, 2.0, 3.0, 4.0):
+        point.as_double = value
+        assert layouts.protobuf_of(json_format.MessageToJson(sent).encode()) == sent.SerializeToString()
+    assert len(layouts) == 1
+
+
 @settings(max_examples=60, deadline=None)
 @given(repetitions())
 def test_what_repeats_a_layout_is_what_protobuf_reads(texts: list[str]) -> None:
