@@ -152,7 +152,8 @@ async def _watch(settings: Path, pids: dict[str, int], load: Load, window_s: flo
 
 async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) -> Any:
     """One at each report of analytics, once all targets are up and it has no lag: a backlog would be cheaper."""
-    reader, known, deadline = bus.consume([topics.LEDGER], {}), False, time.monotonic() + DEADLINE_S
+    reader, deadline = bus.consume([topics.LEDGER], {}), time.monotonic() + DEADLINE_S
+    up, lag_s = 0.0, float("inf")
     try:
         while time.monotonic() < deadline:
             for record in await reader.poll(wait_s=0.05):
@@ -160,12 +161,17 @@ async def _readings(bus: Bus, pids: dict[str, int], load: Load, folder: Path) ->
                     continue
                 report = decode_record(record.value, StageReport)
                 if report.stage == "ingest":
-                    known = report.details["targets_up"] == load.polled
-                elif known and _lag_s(report) < LAG_INTERVALS_MAX * load.interval_s:
+                    up = report.details["targets_up"]
+                    continue
+                lag_s = _lag_s(report)
+                if up == load.polled and lag_s < LAG_INTERVALS_MAX * load.interval_s:
                     cpu_s = {stage: _cpu_s(pid) for stage, pid in pids.items()}
                     yield Reading(time.monotonic(), report.samples_out, cpu_s)
         logs = "\n".join((folder / f"{stage}.log").read_text()[-1500:] for stage in STAGES)
-        raise RuntimeError(f"no steady state within {DEADLINE_S:.0f} s:\n{logs}")
+        state = f"{up:.0f} of {load.polled} polled targets are up, analytics is {lag_s:.0f} s behind"
+        raise RuntimeError(
+            f"no steady state within {DEADLINE_S:.0f} s: {state}; is the machine busy with something else?\n{logs}"
+        )
     finally:
         await reader.stop()
 
