@@ -110,7 +110,8 @@ def _all_but_the_newest(
         *older, newest = sorted(found, key=lambda fact: (fact.observed_ns, fact.entity.key))
         for fact in older:
             here, there = (f"{each.entity.key} by {each.source}" for each in (fact, newest))
-            yield fact.entity.key, _refusal(reason, f"{place} is in {here} and in {there}, which was seen last", fact)
+            why = "was seen last" if fact.observed_ns < newest.observed_ns else "counts as the last by name"
+            yield fact.entity.key, _refusal(reason, f"{place} is in {here} and in {there}, which {why}", fact)
 
 
 def _of_devices(topology: Topology, devices: Sequence[Device]) -> Iterator[tuple[str, Refusal]]:

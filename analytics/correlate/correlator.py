@@ -126,7 +126,7 @@ class Correlator:
         absences.update(kept, view)
         claims, causes = self._choose_again(view, moved.others, now_ns)
         claims = with_remains(claims, tracks)
-        self._reports.begin(view, moved, Rivals(claims), self._considered)
+        self._reports.begin(view, moved, Rivals(claims, view.index), self._considered)
         closed = self._assign(view, claims, causes, now_ns)
         published = self._publish(view, closed, now_ns)
         self._memory.keep_resolved(published, now_ns)
@@ -166,7 +166,7 @@ class Correlator:
         memory, self._memory = self._memory, CorrelatorMemory(began_again=True)
         self._forget()
         view = CorrelationView([], self._cluster, (), self._config, {})
-        self._reports.begin(view, Moved(frozenset(), frozenset()), Rivals(()), self._considered)
+        self._reports.begin(view, Moved(frozenset(), frozenset()), Rivals((), view.index), self._considered)
         for track in memory.tracks:
             track.life = replace(track.life, state=IncidentState.RESOLVED, resolved_ns=now_ns)
             track.note(now_ns, track.cause.root, "resolved: the clocks went back")

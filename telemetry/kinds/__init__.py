@@ -192,6 +192,7 @@ class IncidentMeaning:
     over: str = ""
     over_action: str = ""
     absent: str = ""
+    denied_by: frozenset[FindingKind] = frozenset()
     resembles: tuple[IncidentKind, ...] = ()
     intermittent: bool = False
     pages_without_waiting: bool = True
@@ -219,6 +220,7 @@ def incident_kinds() -> Mapping[IncidentKind, IncidentMeaning]:
     for row in rows.values():
         row["tier"] = Tier[row["tier"].upper()]
         row["evidence"], row["returning"] = _kinds(row["evidence"]), _kinds(row["returning"])
+        row["denied_by"] = _kinds(row.get("denied_by", ()))
         row["predicts"] = _predictions(row["predicts"])
     return TypeAdapter(dict[IncidentKind, IncidentMeaning]).validate_python(rows)
 

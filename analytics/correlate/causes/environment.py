@@ -88,16 +88,25 @@ def _together(view: CorrelationView, hosts: ByRoot) -> Iterable[Cause]:
         if len(refs) < HOSTS_MIN:
             continue
         root = view.root(IncidentKind.ENVIRONMENT, refs)
-        primary = {one.id for ref in refs for one in (*hosts[ref], *_throttled(view, ref.name))}
+        primary = {one.id: one for ref in refs for one in (*hosts[ref], *_throttled(view, ref.name))}
+        names = frozenset(ref.name for ref in refs)
         yield cause_of(
             IncidentKind.ENVIRONMENT,
             root,
             frozenset(primary),
-            f"{len(refs)} hosts got too warm within a minute. Nothing is known that they share: rack, row or cooling; "
-            "an inventory with racks would name it",
-            devices=frozenset(ref.name for ref in refs),
+            f"{_of_several(len(refs), primary.values())}; an inventory with racks would name it",
+            devices=names,
+            gone=names - {root.name},  # their jobs wait as that of the root does
             subject=hosts_together(root.name, [ref.name for ref in refs], "hosts", view.graph.devices),
         )
+
+
+def _of_several(hosts: int, found: Iterable[Finding]) -> str:
+    if all(is_braked(finding) for finding in found):
+        what, shared_by = f"a power brake slows GPUs of {hosts} hosts since the same minute", "rack or power"
+    else:
+        what, shared_by = f"{hosts} hosts got too warm within a minute", "rack, row or cooling"
+    return f"{what}. Nothing is known that they share: {shared_by}"
 
 
 def _only_warm(finding: Finding) -> bool:

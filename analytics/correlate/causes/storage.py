@@ -13,7 +13,7 @@ from analytics.correlate.storage_clients import Clients, agree, contradict, over
 from analytics.correlate.view import CorrelationView
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.kinds import HoldPolicy, Tier
+from telemetry.kinds import HoldPolicy, Tier, finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef, device
 
 HARD_CONFIDENCE_MIN = 0.6  # less may be clients that wait behind a link that loses packets
@@ -120,13 +120,17 @@ def _cause(
     several = waiting is not None and agree(view, waiting)
     certain = (several or max(finding.confidence for finding in found) >= HARD_CONFIDENCE_MIN) and reached
     clear = max(finding.score for finding in found) >= OWN_SCORE_MIN
+    asked = all(finding.kind is FindingKind.METADATA_STORM for finding in found)  # it may answer as fast as ever
+    shows = finding_kinds()[FindingKind.METADATA_STORM if asked else FindingKind.STORAGE_SLOW].text
     return cause_of(
         IncidentKind.SLOW_STORAGE,
         root,
         frozenset({finding.id for finding in (*found, *delayed)}) | _paused(view, server),
-        f"{root.name} answers slowly{also}{_said_by(view, waiting)}",
+        f"{root.name} {shows}{also}{_said_by(view, waiting)}",
         tier=Tier.HARD if certain else Tier.DEPENDENT,
         hold=HoldPolicy.NONE if clear and reached else HoldPolicy.INTERVAL,
+        headline=f"metadata storm at storage target {root.name}" if asked else "",
+        action=f"Find the job or program whose files are opened and closed at {root.name}." if asked else "",
     )
 
 

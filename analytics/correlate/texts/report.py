@@ -86,8 +86,7 @@ def _explains_most(track: Track, claim: Claim) -> bool:
 
 
 def _compare(view: CorrelationView, track: Track, claim: Claim, others: Sequence[Cause], rivals: Rivals) -> None:
-    track.against = verdict.against(view, claim, others, rivals)
-    track.missing = verdict.missing(view, claim, order_known=track.order_known)
+    track.against, track.missing = verdict.compare(view, claim, others, rivals, order_known=track.order_known)
 
 
 def _note_software(view: CorrelationView, track: Track, now_ns: int) -> None:

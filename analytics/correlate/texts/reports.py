@@ -14,7 +14,7 @@ from analytics.correlate.budget import Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.claim import Claim
 from analytics.correlate.cluster.nodes import Nodes
-from analytics.correlate.finding_index import Moved
+from analytics.correlate.finding_index import FindingIndex, Moved
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.paths import paths, paths_left
 from analytics.correlate.texts import phrases, report
@@ -75,7 +75,7 @@ class Reports:
         self._changes: list[Change] = []
         self._silent: AbstractSet[str] = frozenset()
         self._silence_moved: AbstractSet[str] = frozenset()
-        self._rivals = Rivals(())
+        self._rivals = Rivals((), FindingIndex())
         self._rivals_moved: AbstractSet[IncidentKind] = frozenset()
 
     def begin(self, view: CorrelationView, moved: Moved, rivals: Rivals, considered: Considered) -> None:

@@ -1,19 +1,22 @@
 """Why an incident names its cause: the evidence for it, why it is not the next two hypotheses, and what is missing."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from analytics.correlate.absorb import is_near
 from analytics.correlate.cause import PAUSES, SYMPTOMS, Cause
 from analytics.correlate.claim import Claim
+from analytics.correlate.cluster.graph import Graph
 from analytics.correlate.config import NS_PER_S
 from analytics.correlate.cover import gain
+from analytics.correlate.finding_index import FindingIndex
 from analytics.correlate.storage_clients import Clients, waiting_clients
 from analytics.correlate.symptoms import Near, Objection, effect_of, why_not
 from analytics.correlate.texts import phrases
 from analytics.correlate.view import CorrelationView
-from telemetry.findings import Finding
+from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind
-from telemetry.kinds import Effect, effects, in_words, incident_kinds
+from telemetry.kinds import Effect, effects, finding_kinds, in_words, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
 BECAUSE_MAX = 4
@@ -22,21 +25,40 @@ MISSING_MAX = 3
 COMPARED_MAX = 16  # findings of an incident that a rival is asked for: one that it does not explain is enough
 
 
-class Rivals:
-    """The chosen causes of a step, by kind, in the order of choice."""
+class Sign(NamedTuple):
+    """A finding that such an incident would have, and the cause that explains it, None where none does yet."""
 
-    def __init__(self, claims: Iterable[Claim]) -> None:
+    object: ObjectRef
+    kind: FindingKind
+    of: tuple[IncidentKind, ObjectRef] | None
+
+    def in_words(self, graph: Graph) -> str:
+        return f"{phrases.short(self.object, graph)} {finding_kinds()[self.kind].text}"
+
+
+class Rivals:
+    """The chosen causes of a step, by kind, in the order of choice. index: the findings that they are of."""
+
+    def __init__(self, claims: Sequence[Claim], index: FindingIndex) -> None:
         self._of: dict[IncidentKind, list[Claim]] = {}
         for claim in claims:
             self._of.setdefault(claim.cause.kind, []).append(claim)
+        others = (kind for kind, row in incident_kinds().items() if row.denied_by and kind not in self._of)
+        self._signs = {kind: signs for kind in others if (signs := _signs(kind, claims, index))}
 
     def other_than(self, before: "Rivals") -> frozenset[IncidentKind]:
-        """The kinds of which the strongest cause differs in what an objection to it rests on."""
-        kinds = self._of.keys() | before._of.keys()
+        """The kinds of which the strongest cause differs in what an objection to it rests on, or without a cause their
+        signs."""
+        kinds = self._of.keys() | before._of.keys() | self._signs.keys() | before._signs.keys()
         return frozenset(kind for kind in kinds if self._strongest(kind) != before._strongest(kind))
 
     def _strongest(self, kind: IncidentKind) -> tuple[object, ...]:
-        return next(((each.cause, each.onset_ns, each.reach, each.kinds) for each in self._of.get(kind, ())), ())
+        of = self._of.get(kind)
+        return (of[0].cause, of[0].onset_ns, of[0].reach, of[0].kinds) if of else self.signs(kind)
+
+    def signs(self, kind: IncidentKind) -> tuple[Sign, ...]:
+        """Of a kind of which there is no cause: what would show it all the same, about two objects at most."""
+        return self._signs.get(kind, ())
 
     def like(self, claim: Claim) -> Iterator[tuple[IncidentKind, Claim | None]]:
         """What resembles a claim: of each such kind the strongest other one, None where there is none."""
@@ -58,12 +80,15 @@ def because(view: CorrelationView, claim: Claim) -> tuple[str, ...]:
     return (*reason, *first, *rest)[:BECAUSE_MAX]
 
 
-def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals: Rivals) -> tuple[str, ...]:
-    """Why it is none of the next two hypotheses: those with some of the same evidence, then what resembles it.
+def compare(
+    view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals: Rivals, *, order_known: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Why it is none of the next two hypotheses, which have some of the same evidence or else resemble it; and what is
+    not known and would make it surer.
 
     others: causes that were not chosen and rest on some of the same findings.
     """
-    members = _members(view, claim)
+    members, alike = _members(view, claim), list[str]()
     found = [_not_chosen(view, members, other) for other in _best(view, claim, others)]
     kinds = {other.kind for other in others}
     for kind, rival in rivals.like(claim):
@@ -71,11 +96,15 @@ def against(view: CorrelationView, claim: Claim, others: Sequence[Cause], rivals
             break
         if kind in kinds:
             continue
-        if rival is not None and (text := _other_incident(view, members, rival)):
+        if rival is None:
+            found += _no_incident(view, members, kind, rivals.signs(kind))
+        elif text := _other_incident(view, members, rival):
             found.append(text)
-        elif rival is None and (absent := incident_kinds()[kind].absent):
-            found.append(f"not {in_words(kind)}: {absent}")
-    return tuple(found[:AGAINST_MAX])
+        else:
+            name = phrases.short(rival.cause.root, view.graph)
+            alike.append(f"what separates it from {in_words(kind)} at {name}, which would explain all of this")
+    missing = (*alike, *_missing(view, claim, order_known))
+    return tuple(found[:AGAINST_MAX]), missing[:MISSING_MAX]
 
 
 def _best(view: CorrelationView, claim: Claim, others: Sequence[Cause]) -> list[Cause]:
@@ -114,6 +143,43 @@ def _other_incident(view: CorrelationView, members: Sequence[Finding], rival: Cl
     return ""
 
 
+def _no_incident(
+    view: CorrelationView, members: Sequence[Finding], kind: IncidentKind, signs: Sequence[Sign]
+) -> Iterator[str]:
+    """Against a kind of which there is no incident: that nothing shows it, or what explains the findings that would."""
+    row, name = incident_kinds()[kind], in_words(kind)
+    own = next((each for each in members if each.kind in row.denied_by), None)
+    if own and (rest := next((each for each in members if each.object != own.object), None)):
+        yield f"not {name} at {phrases.short(own.object, view.graph)}: it does not explain that {_shown(view, rest)}"
+    elif sign := next((each for each in signs if own is None or each.object != own.object), None):
+        yield f"not {name}: {sign.in_words(view.graph)}{_because_of(sign, view.graph)}"
+    elif own:
+        yield f"not {name}: nothing but {Sign(own.object, own.kind, None).in_words(view.graph)}"
+    elif row.absent:
+        yield f"not {name}: {row.absent}"
+
+
+def _because_of(sign: Sign, graph: Graph) -> str:
+    if sign.of is None:
+        return ", which nothing explains yet"
+    kind, root = sign.of
+    return f" because of {in_words(kind)} at {phrases.short(root, graph)}"
+
+
+def _signs(kind: IncidentKind, claims: Sequence[Claim], index: FindingIndex) -> tuple[Sign, ...]:
+    first: dict[ObjectRef, Finding] = {}
+    for each in (found for denied in sorted(incident_kinds()[kind].denied_by) for found in index.of(denied)):
+        first.setdefault(each.object, each)
+        if len(first) > 1:
+            break
+    return tuple(Sign(each.object, each.kind, _explained_by(each, claims)) for each in first.values())
+
+
+def _explained_by(finding: Finding, claims: Sequence[Claim]) -> tuple[IncidentKind, ObjectRef] | None:
+    has = (each.cause for each in claims if finding.id in each.primary or finding.id in each.symptoms)
+    return next(((cause.kind, cause.root) for cause in has), None)
+
+
 def _members(view: CorrelationView, claim: Claim) -> list[Finding]:
     """Its symptoms, then its own evidence, each by onset."""
     found = [view.by_id[each] for each in (*claim.symptoms, *claim.primary)]
@@ -139,10 +205,14 @@ def _objection(view: CorrelationView, rival: Claim, finding: Finding) -> str:
         case Objection.TIME:
             apart = round(abs(rival.onset_ns - finding.onset_ns) / NS_PER_S)
             return f"it began {apart} s {'after' if rival.onset_ns > finding.onset_ns else 'before'} {name} showed this"
-        case _ if finding.kind in SYMPTOMS:
-            return f"it does not explain that {effects()[effect_of(finding)].meaning.replace('{object}', name)}"
         case _:
-            return f"it does not explain that {phrases.symptom(finding, view.graph)}"
+            return f"it does not explain that {_shown(view, finding)}"
+
+
+def _shown(view: CorrelationView, finding: Finding) -> str:
+    if finding.kind not in SYMPTOMS:
+        return phrases.symptom(finding, view.graph)
+    return effects()[effect_of(finding)].meaning.replace("{object}", phrases.short(finding.object, view.graph))
 
 
 def _nearest(view: CorrelationView, rival: Claim, finding: Finding) -> Near | None:
@@ -157,11 +227,6 @@ def _nearest(view: CorrelationView, rival: Claim, finding: Finding) -> Near | No
         return Near.DEVICE
     disturbs = incident_kinds()[rival.cause.kind].disturbs_fabric or reach.possible or reach.certain
     return Near.FABRIC if disturbs and view.graph.is_switch(finding.object.device) else None
-
-
-def missing(view: CorrelationView, claim: Claim, *, order_known: bool) -> tuple[str, ...]:
-    """What is not known and would make it surer."""
-    return tuple(_missing(view, claim, order_known))[:MISSING_MAX]
 
 
 def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator[str]:

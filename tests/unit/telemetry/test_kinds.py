@@ -90,6 +90,15 @@ def test_its_numbers_are_in_range_and_its_findings_are_its_own(kind: IncidentKin
     assert all(prediction.through <= row.evidence | symptoms for prediction in row.predicts.values())
 
 
+@each_incident
+def test_what_correlation_names_resembles_two_kinds_that_can_be_ruled_out_in_words(kind: IncidentKind) -> None:
+    row, of_the_product = incident_kinds()[kind], {IncidentKind.ALERTS_OVERLOADED, IncidentKind.SAMPLES_DROPPED}
+    ruled_out = [other for other in row.resembles if incident_kinds()[other].absent]
+    assert len(ruled_out) >= (0 if kind in of_the_product else 2)
+    assert kind not in row.resembles
+    assert row.absent or not row.denied_by
+
+
 def test_every_effect_has_a_row_and_every_symptom_is_one() -> None:
     assert list(effects()) == list(Effect)
     assert {kind for kind, row in finding_kinds().items() if row.shows} == {

@@ -56,6 +56,13 @@ def test_of_two_cables_at_one_port_the_one_that_was_seen_last_counts(first: int)
     assert list(left(known).values()) == [kept]
 
 
+def test_of_two_cables_that_were_seen_at_once_the_last_by_name_counts() -> None:
+    known = Topology().with_facts(TopologyFact(replace(LINK, b_port=port), 1, "inventory") for port in ("m1", "m0"))
+    ((key, reason, text, _),) = refused(known)
+    assert (key, reason) == ("link/leaf1/e0--node1/m0", "port_twice")
+    assert text.endswith("in link/leaf1/e0--node1/m1 by inventory, which counts as the last by name")
+
+
 def test_a_gpu_with_two_hosts_is_in_the_one_that_named_it_last() -> None:
     known = topology(Gpu("node1", "GPU-1", 0), Gpu("node2", "GPU-1", 0))
     assert [(key, reason) for key, reason, *_ in refused(known)] == [("gpu/node1/GPU-1", "gpu_twice")]

@@ -41,6 +41,7 @@ ACTIONS: list[tuple[Make, str]] = [
         faults.checkpoints_collide,
         "Move the checkpoints of these jobs apart: each is late as the others write at the same time.",
     ),
+    (faults.metadata_storm, "Find the job or program whose files are opened and closed at scratch/OST0001."),
     (faults.spine_down, "Reach spine2 by its console; check power, then bring it back or drain what depends on it."),
 ]
 

@@ -278,6 +278,21 @@ def test_hosts_that_get_warm_together_are_one_incident(bare: Unrecorded, run: Ru
     assert "2 hosts node3 to node4 (rack not recorded)" in run.only.title
 
 
+def test_jobs_of_all_hosts_that_a_power_brake_slows_wait_for_it(bare: Unrecorded, run: Run) -> None:
+    """One job on each of two hosts, and none is left over as unexplained."""
+    run.topology = run.topology.with_facts(facts(each for each in bare.topology.entities(Job)))
+    run.tick(ticks=30)
+    brakes = [replace(each, onset_ns=run.now_ns) for node in (4, 5) for each in by_heat(bare, node, "hw_power_brake")]
+    run.tick(*brakes, ticks=6)
+    run.tick(*(bare.find(K.JOB_SLOWED, f"job:{job}", 190) for job in (1, 2)), ticks=20)
+    assert (run.roots, run.pages) == (["environment node4"], ["environment node4"])
+    assert run.only.blast.jobs == ("1", "2")
+    assert run.only.because[0] == (
+        "a power brake slows GPUs of 2 hosts since the same minute. Nothing is known that they share: rack or power; "
+        "an inventory with racks would name it"
+    )
+
+
 def test_gpus_of_one_host_that_heat_slows_are_a_matter_of_its_cooling(bare: Unrecorded, run: Run) -> None:
     run.tick(*by_heat(bare, 6), ticks=10)
     assert run.roots == ["environment node6"]
@@ -288,8 +303,8 @@ def test_gpus_of_one_host_with_other_faults_are_not(bare: Unrecorded, run: Run) 
     assert run.only.kind is I.GPU_FAULT
 
 
-def by_heat(bare: Unrecorded, node: int) -> list[Finding]:
-    series = f'gpu_throttle_seconds_total{{device="node{node}",gpu="g",reason="hw_thermal"}}'
+def by_heat(bare: Unrecorded, node: int, reason: str = "hw_thermal") -> list[Finding]:
+    series = f'gpu_throttle_seconds_total{{device="node{node}",gpu="g",reason="{reason}"}}'
     evidence = (Evidence(series, 0.9, 0.0, "ratio"),)
     return [replace(bare.find(K.GPU_THROTTLED, bare.gpu(node, n), 2), evidence=evidence) for n in range(8)]
 

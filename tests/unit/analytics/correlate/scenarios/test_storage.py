@@ -24,6 +24,15 @@ def test_a_slow_target_is_info_while_nobody_waits_and_says_so(cluster: Fabric, r
     assert [entry.text for entry in run.only.timeline if entry.text.endswith("so nobody is paged")]
 
 
+def test_a_metadata_storm_is_not_called_slow_until_its_target_is(cluster: Fabric, run: Run) -> None:
+    run.tick(cluster.find(K.METADATA_STORM, TARGET), cluster.find(K.JOB_SLOWED, "job:1", 2), ticks=4)
+    assert run.only.title.startswith("[CRIT] pod1: metadata storm at storage target scratch/OST0000 — 32 GPUs, job 1")
+    assert run.only.because[0].startswith("scratch/OST0000 gets many times its usual metadata operations")
+    run.tick(cluster.find(K.STORAGE_SLOW, TARGET, 20), ticks=4)
+    assert any(each.startswith("scratch/OST0000 answers slowly") for each in run.only.because)
+    assert run.only.title.startswith("[CRIT] pod1: storage target scratch/OST0000 slow — ")
+
+
 @pytest.mark.parametrize("waits", [K.JOB_SLOWED, K.JOB_STALLED, K.JOB_IDLE, K.CHECKPOINT_LATE])
 def test_a_job_meets_a_slow_target_when_it_next_writes(cluster: Fabric, run: Run, waits: K) -> None:
     """However long that has been slow: a checkpoint comes once in minutes or hours."""

@@ -1,17 +1,20 @@
 """What an incident says of itself: why this cause, why not the next two, and what is missing to be sure."""
 
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import pytest
 
+from alerts.rendering import text
 from telemetry.changes import Change, ChangeKind
-from telemetry.findings import Evidence
+from telemetry.findings import Evidence, Finding
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import IncidentKind as I
 from tests.unit.analytics.correlate import faults
 from tests.unit.analytics.correlate.faults import Make
-from tests.unit.analytics.correlate.scenarios.test_sequences import fan_wall, power_brake
+from tests.unit.analytics.correlate.scenarios.test_scenarios import SCENARIOS
+from tests.unit.analytics.correlate.scenarios.test_sequences import ONE_PAGE, fan_wall, power_brake
 from tests.unit.analytics.correlate.small_fabric import Fabric, Run
 
 
@@ -29,6 +32,79 @@ def test_what_nothing_speaks_for_is_ruled_out_by_that(cluster: Fabric, run: Run)
     assert run.only.against == (
         "not environment: nothing is too warm, and no part has failed",
         "not program failed: the driver has stopped no program",
+    )
+
+
+EVERY_KIND: list[Make] = [*(make for make, *_ in SCENARIOS), *(make for make, _ in ONE_PAGE)]
+
+
+@pytest.mark.parametrize("make", dict.fromkeys(EVERY_KIND), ids=lambda value: getattr(value, "__name__", ""))
+def test_each_has_its_evidence_and_two_hypotheses_that_it_is_not_in_its_page_too(
+    make: Make, cluster: Fabric, run: Run
+) -> None:
+    for found in make(cluster):
+        run.tick(*found)
+    run.tick(ticks=30)
+    incident, page = run.only, text.verdict(run.only)
+    assert len(set(incident.against)) == 2
+    assert page.startswith(f"because {incident.because[0]}; ")
+    assert all(each in page for each in (*incident.against, *incident.missing[:1]))
+
+
+def hot(p: Fabric) -> list[list[Finding]]:
+    return [[p.find(K.GPU_HOT, p.gpu(1, 1))]]
+
+
+def session_and_flaps(p: Fabric) -> list[list[Finding]]:
+    return [*faults.bgp_down(p), *faults.link_flapping(p)]
+
+
+def fallback_and_an_unlike_job(p: Fabric) -> list[list[Finding]]:
+    """Most GPUs of job 1 are unlike the rest of it: none is its straggler."""
+    return [*faults.tcp_fallback(p), [p.find(K.STRAGGLER, p.gpu(node, n)) for node in (1, 2, 3) for n in range(8)]]
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "objection"),
+    [
+        (
+            fan_wall,
+            I.ENVIRONMENT,
+            "not GPU fault at node1 GPU 0 (GPU-0001-0): it does not explain that node1 GPU 1 (GPU-0001-1) is throttled "
+            "(90 % against 0 %)",
+        ),
+        (hot, I.GPU_FAULT, "not environment: nothing but node1 GPU 1 (GPU-0001-1) gets too warm"),
+        (
+            session_and_flaps,
+            I.BGP_DOWN,
+            "not link down: leaf2/Ethernet4004 is down "
+            "because of link flapping at leaf2/Ethernet4004--spine2/Ethernet4",
+        ),
+        (
+            fallback_and_an_unlike_job,
+            I.TCP_FALLBACK,
+            "not straggler: node1 GPU 0 (GPU-0001-0) is unlike its peers, which nothing explains yet",
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_something_shows_is_not_called_absent(
+    make: Make, kind: I, objection: str, cluster: Fabric, run: Run
+) -> None:
+    for found in make(cluster):
+        run.tick(*found)
+    run.tick(ticks=4)
+    assert objection in run.of_kind(kind).against
+
+
+def test_a_rival_that_would_explain_all_of_it_is_not_known_to_be_wrong(cluster: Fabric, run: Run) -> None:
+    for one, other in zip_longest(faults.slow_receiver(cluster), faults.incast(cluster), fillvalue=list[Finding]()):
+        run.tick(*one, *other)
+    run.tick(ticks=8)
+    incast = run.of_kind(I.INCAST)
+    assert incast.against == ("not link down: no link is down",)
+    assert incast.missing[0] == (
+        "what separates it from slow receiver at leaf3/Ethernet4, which would explain all of this"
     )
 
 
