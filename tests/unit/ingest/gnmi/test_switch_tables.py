@@ -297,3 +297,21 @@ def test_lanes_and_malformed_frames_by_openconfig() -> None:
         'fabric_port_frame_errors_total{direction="rx",kind="crc",port="Ethernet1"}': 4,
         'fabric_port_frame_errors_total{direction="rx",kind="jabber",port="Ethernet1"}': 5,
     }
+
+
+def test_processors_and_memory_of_a_switch_by_openconfig() -> None:
+    found = decoded(
+        ("/system/cpus/cpu[index=ALL]/state", {"total": {"instant": 12, "avg": 9}, "idle": {"instant": 88}}),
+        ("/system/memory/state", {"used": "3479629824", "physical": "8000000000", "reserved": "6359478272"}),
+        ("/components/component[name=0/RP0]/cpu/utilization/state", {"instant": 7, "max": 30}),
+        ("/components/component[name=0/RP0]/state/memory", {"available": "100", "utilized": "200"}),
+        source="openconfig",
+    )
+    assert found == {
+        'fabric_device_cpu_ratio{part="ALL"}': pytest.approx(0.12),
+        'fabric_device_memory_bytes{state="used"}': 3479629824,
+        'fabric_device_memory_bytes{state="total"}': 8_000_000_000,
+        'fabric_device_cpu_ratio{part="0/RP0"}': pytest.approx(0.07),
+        'fabric_device_memory_bytes{part="0/RP0",state="available"}': 100,
+        'fabric_device_memory_bytes{part="0/RP0",state="used"}': 200,
+    }
