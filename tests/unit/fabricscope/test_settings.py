@@ -145,7 +145,7 @@ def test_no_file_is_all_defaults():
         ),
         (
             f"metrics: [{OWN}]\nscrape_configs: [{{job_name: a, source: x, mapping: [{{metric: serving_queue}}]}}]\n",
-            "expected a metric of the catalogue, not 'serving_queue'",
+            "expected a metric of the catalogue, or one that `metrics` defines, found 'serving_queue'",
         ),
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
@@ -278,6 +278,15 @@ def test_metrics_of_the_user_s_own_are_known_to_all_sections(tmp_path):
         load_settings(write(tmp_path, used))
     load_settings(None)
     assert "serving_queue_requests" not in catalogue.metrics()
+
+
+def test_a_mapping_alone_may_say_what_a_metric_of_the_user_s_own_is_called(tmp_path):
+    own = "{name: nccl_bandwidth, kind: gauge, unit: ratio, help: Share of the best.}"
+    job = "{job_name: a, source: x, mapping: [{metric: nccl_bandwidth, name: bw}]}"
+    settings = load_settings(write(tmp_path, f"metrics: [{own}]\nscrape_configs: [{job}]\n"))
+    (origin,) = settings.ingest.scrape_configs[0].origins()
+    assert (origin[0].name, origin[0].unit, origin[1].name) == ("nccl_bandwidth", "ratio", "bw")
+    load_settings(None)
 
 
 @pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])
