@@ -43,6 +43,7 @@ _IN_WORDS = {
 """What pydantic says in the words of Python."""
 OF_INGEST = tuple(CollectorSections.model_fields)
 """Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
+_COUNTED = ("scrape_configs", "gnmi_configs", "job_sources", "kubernetes_sources", "inventory")
 
 
 class MetricsPorts(BaseModel):
@@ -108,11 +109,14 @@ class Settings(BaseModel):
         collects = any(getattr(self.ingest, section) for section in OF_INGEST)
         nothing = "" if collects else ": nothing is collected"
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
+        further = {section: len(getattr(self.ingest, section)) for section in OF_INGEST if section not in _COUNTED}
+        others = ", ".join(f"{section} ({number})" for section, number in further.items() if number)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{_count(len(self.ingest.scrape_configs), 'scrape job')}, "
             f"{_count(len(self.ingest.gnmi_configs), 'gNMI job')}, {_count(job_sources, 'job source')}, "
             f"{'an' if self.ingest.inventory else 'no'} inventory{nothing}",
+            *([f"further sources: {others}"] if others else []),
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",
