@@ -309,8 +309,8 @@ def test_processors_and_memory_of_a_switch_by_openconfig() -> None:
     )
     assert found == {
         'fabric_device_cpu_ratio{part="ALL"}': pytest.approx(0.12),
-        'fabric_device_memory_bytes{state="used"}': 3479629824,
-        'fabric_device_memory_bytes{state="total"}': 8_000_000_000,
+        'fabric_device_memory_bytes{part="system",state="used"}': 3479629824,
+        'fabric_device_memory_bytes{part="system",state="total"}': 8_000_000_000,
         'fabric_device_cpu_ratio{part="0/RP0"}': pytest.approx(0.07),
         'fabric_device_memory_bytes{part="0/RP0",state="available"}': 100,
         'fabric_device_memory_bytes{part="0/RP0",state="used"}': 200,
