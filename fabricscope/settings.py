@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ _IN_WORDS = {
 """What pydantic says in the words of Python."""
 OF_INGEST = tuple(CollectorSections.model_fields)
 """Sections at the top level of the file, as in Prometheus', that belong to the ingest stage."""
+_COUNTED = ("scrape_configs", "gnmi_configs", "job_sources", "kubernetes_sources", "inventory")
 
 
 class MetricsPorts(BaseModel):
@@ -108,11 +109,14 @@ class Settings(BaseModel):
         collects = any(getattr(self.ingest, section) for section in OF_INGEST)
         nothing = "" if collects else ": nothing is collected"
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
+        further = {section: len(getattr(self.ingest, section)) for section in OF_INGEST if section not in _COUNTED}
+        others = ", ".join(f"{section} ({number})" for section, number in further.items() if number)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{_count(len(self.ingest.scrape_configs), 'scrape job')}, "
             f"{_count(len(self.ingest.gnmi_configs), 'gNMI job')}, {_count(job_sources, 'job source')}, "
             f"{'an' if self.ingest.inventory else 'no'} inventory{nothing}",
+            *([f"further sources: {others}"] if others else []),
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",
@@ -218,9 +222,22 @@ def load_settings(path: Path | None) -> Settings:
         raise ConfigError(f"{_place(path, positions, error.where)}{error}") from error
     except ValidationError as error:
         catalogue.define(before)
-        problems = [(_written(document, problem), problem) for problem in error.errors()]
+        problems = [(_written(document, problem), problem) for problem in _apart(error.errors())]
         problems.sort(key=lambda each: nearest(positions, each[0].where))
         raise ConfigError("\n".join(_describe(path, positions, *each) for each in problems)) from error
+
+
+def _apart(problems: Sequence[Any]) -> list[Any]:
+    """Without lists that are too short for pydantic because one of their entries is wrong."""
+    places = [problem["loc"] for problem in problems]
+    return [
+        problem
+        for problem in problems
+        if problem["type"] != "too_short"
+        or not any(
+            len(place) > len(problem["loc"]) and place[: len(problem["loc"])] == problem["loc"] for place in places
+        )
+    ]
 
 
 def _own_metrics(document: Mapping[str, Any]) -> tuple[OwnMetric, ...]:
@@ -301,6 +318,9 @@ def _expected(wrong: _Wrong, problem: Any) -> str:
         text, found = f"type: expected one of {context['expected_tags']}", context["tag"]
     elif kind == "string_pattern_mismatch" and "https?://" in context["pattern"]:
         text = "expected an address that begins with http:// or https://"
+    elif kind == "string_pattern_mismatch" and "[0-9a-fA-F:]" in context["pattern"]:
+        host = "host, " if context["pattern"].endswith("?$") else ""  # the port may be left out
+        text = f"expected {host}host:port or [IPv6]:port"
     elif (kind not in _IN_WORDS and isinstance(found, list | dict)) or text.endswith("is missing"):
         return text  # what they are says nothing about a rule that they break
     quoted = _quoted(wrong.where, found)

@@ -31,6 +31,8 @@ from ingest.collectors.slurm.config import Config as SlurmConfig
 from ingest.collectors.slurm.config import NodesConfig
 from ingest.collectors.snmp.config import Config as SnmpConfig
 
+_EVERYWHERE = frozenset({"0.0.0.0", "[::]"})  # read, not listened on
+
 
 class SchedulerConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -174,6 +176,20 @@ class CollectorSections(BaseModel):
                 if job.job_name in seen:
                     raise ValueError(f"{section}: the name {job.job_name!r} is duplicated")
                 seen.add(job.job_name)
+        return self
+
+    @model_validator(mode="after")
+    def _addresses_differ(self) -> "CollectorSections":
+        """Two receivers cannot listen on one port of one address; 0.0.0.0 and :: are all addresses."""
+        seen: dict[str, dict[str, str]] = {}
+        for section in ("gnmi_dialout_receivers", "cisco_mdt_receivers", "otlp_receivers", "remote_write_receivers"):
+            for job in getattr(self, section):
+                host, _, port = job.listen.rpartition(":")
+                others = seen.setdefault(port, {})
+                both = [name for other, name in others.items() if other == host or _EVERYWHERE & {host, other}]
+                if port != "0" and both:
+                    raise ValueError(f"{section}: {job.job_name}: expected another address than that of {both[0]}")
+                others[host] = job.job_name
         return self
 
     @model_validator(mode="after")

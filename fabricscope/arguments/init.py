@@ -23,6 +23,7 @@ class Gnmi(StrEnum):
     ARISTA = "arista"
     OPENCONFIG = "openconfig"
     JUNOS = "junos"
+    CISCO = "cisco"
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from fabricscope.first_settings.cluster import Cluster
 from fabricscope.first_settings.targets import PORTS
 from telemetry.topology import Role
 
-GNMI_PORTS = {"sonic": 8080, "arista": 6030, "openconfig": 9339, "junos": 32767}
+GNMI_PORTS = {"sonic": 8080, "arista": 6030, "openconfig": 9339, "junos": 32767, "cisco": 50051}
 _SETTINGS = """\
 # Settings of Fabricscope, written by `fabricscope init`. All keys with their meaning: fabricscope config print
 # Then: fabricscope check config FILE; fabricscope collect --config FILE

@@ -10,7 +10,7 @@ from common.jit import compiled, compiled_uncounted
 from common.wire.protobuf import little_endian, signed
 
 STALE = np.uint64(0x7FF0000000000002)  # Prometheus' mark for the end of a series: a NaN, not a sample
-PLAIN, CONSTANT = -1, -2  # in place of a bit
+PLAIN, CONSTANT, CLEAR = -1, -2, -3  # in place of a bit
 KNOWN, REFUSED, BAD, LEFT_OUT = 0, 1, 2, 3  # kinds of slots
 UNMAPPED_AT, EVENT_TIME_AT, NO_VALUE_AT, BOUNDS_AT, DUPLICATE_AT, ORDER_AT, REFUSED_AT, BAD_AT = range(8)
 REASONS = 8
@@ -62,7 +62,11 @@ def _value(raw: float, bit: int, scale: float) -> float:
         return 1.0
     if bit == PLAIN:
         return raw * scale
-    return float((np.int64(raw) >> bit) & 1) if 0.0 <= raw < 9.0e18 else np.nan
+    if not 0.0 <= raw < 9.0e18:
+        return np.nan
+    if bit <= CLEAR:
+        return 1.0 - float((np.int64(raw) >> (CLEAR - bit)) & 1)
+    return float((np.int64(raw) >> bit) & 1)
 
 
 @compiled_uncounted

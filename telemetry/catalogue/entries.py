@@ -26,6 +26,7 @@ class Origin:
     where:  only samples with these values of the source's labels; ``|`` separates alternatives.
     states: texts to values, for a source that sends words.
     bit:    the value is a bit mask, and this bit of it the canonical value.
+    clear:  the canonical value is 1 where that bit is not set.
     sum:    samples that become one canonical series add up.
     weight: a label of the source whose number also multiplies the value (the upper end of a bucket), or whose word does
             by ``states``: of one series for each word, of which one is 1, the sum is the state.
@@ -42,6 +43,7 @@ class Origin:
     where: dict[str, str] = field(default_factory=dict)
     states: dict[str, float] = field(default_factory=dict)
     bit: int | None = None
+    clear: bool = False
     sum: bool = False
     weight: str = ""
 

@@ -52,7 +52,9 @@ class OwnMetric(BaseModel):
     worse: Literal["higher", "lower", ""] = Field(default="", description="On which side it is bad, if on one.")
     minimum: float | None = Field(default=None, description="Less is no sample; of a counter 0.")
     maximum: float | None = Field(default=None, description="More is no sample.")
-    origins: tuple[OwnOrigin, ...] = Field(min_length=1, description="What systems call it.")
+    origins: tuple[OwnOrigin, ...] = Field(
+        default=(), description="What systems call it, beside what `mapping` of jobs says."
+    )
 
     @field_validator("name")
     @classmethod

@@ -96,7 +96,7 @@ class MappingEntry(NameRule):
     @classmethod
     def _is_known(cls, name: str) -> str:
         if name not in metrics():
-            raise ValueError(f"expected a metric of the catalogue, not {name!r}")
+            raise ValueError("expected a metric of the catalogue, or one that `metrics` defines")
         return name
 
     def origin(self, source: str) -> tuple[Metric, Origin]:

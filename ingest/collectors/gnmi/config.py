@@ -19,6 +19,7 @@ class Source(StrEnum):
     OPENCONFIG = "openconfig"
     ARISTA = "arista"
     JUNOS = "junos"
+    CISCO = "cisco"
 
 
 class Mode(StrEnum):
@@ -103,7 +104,9 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     job_name: str = Field("gnmi", min_length=1, description="First part of the targets' names.")
-    source: Source = Field(Source.OPENCONFIG, description="Whose paths are used: sonic, openconfig, arista or junos.")
+    source: Source = Field(
+        Source.OPENCONFIG, description="Whose paths are used: sonic, openconfig, arista, junos or cisco."
+    )
     targets: tuple[TargetConfig, ...] = Field((), description="The switches.")
     interval_s: float = Field(10.0, gt=0, description="Sample interval.")
     subscriptions: tuple[SubscriptionConfig, ...] = Field((), description="In place of the source's default set.")

@@ -71,6 +71,7 @@ _ARISTA = (
     "/interfaces/interface[name=*]/ethernet/pfc/priorities/priority[index=*]/state",
     "/interfaces/interface[name=*]/ethernet/pfc/watchdog/tx-queues",
 )
+_CISCO_QUEUES = "/System/ipqos-items/queuing-items/policy-items/out-items"
 
 DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
     Source.SONIC: (
@@ -109,6 +110,11 @@ DEFAULTS: dict[Source, tuple[SubscriptionConfig, ...]] = {
                 on_change=_OPENCONFIG_LLDP,
             )
         ),
+    ),
+    Source.CISCO: (
+        SubscriptionConfig(paths=_paths(*_OPENCONFIG, slow=_OPENCONFIG_SLOW, on_change=_OPENCONFIG_LLDP)),
+        # NX-OS takes paths of one model in a call, and sends its own as JSON.
+        SubscriptionConfig(paths=_paths(_CISCO_QUEUES), encoding=Encoding.JSON),
     ),
 }
 

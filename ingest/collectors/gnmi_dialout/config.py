@@ -12,4 +12,4 @@ class Config(DialledConfig):
 
     job_name: str = Field("dialout", min_length=1, description="First part of the targets' names.")
     listen: str = Field("0.0.0.0:8081", pattern=ADDRESS, description="host:port or [IPv6]:port; port 0: a free one.")
-    source: Source = Field(Source.SONIC, description="Whose paths are used: sonic, openconfig, arista or junos.")
+    source: Source = Field(Source.SONIC, description="Whose paths are used: sonic, openconfig, arista, junos or cisco.")

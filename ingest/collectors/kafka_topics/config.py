@@ -65,7 +65,7 @@ class Config(BaseModel):
         "telegraf_influx, telegraf_json or telegraf_remote_write."
     )
     source: Source = Field(
-        Source.OPENCONFIG, description="Whose paths gnmic sends: sonic, openconfig, arista or junos."
+        Source.OPENCONFIG, description="Whose paths gnmic sends: sonic, openconfig, arista, junos or cisco."
     )
     rules: tuple[TopicRule, ...] = Field(
         (), description="Whose names a series of Telegraf has, and of which device it is; the first that fits decides."

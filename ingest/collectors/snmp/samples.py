@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from common.errors import BadInput
 from ingest.collectors.base import SourceSeries
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
-from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.exposition.decode.template import CLEAR, CONSTANT, PLAIN
 from ingest.collectors.snmp.counters import WideCounters
 from ingest.collectors.snmp.decode import Reading
 from ingest.ledger import DropReason
@@ -101,7 +101,7 @@ def _canonical(entry: Entry, reading: Reading, raw: float | None) -> float | Non
     if entry.bit == CONSTANT:
         return 1.0
     if entry.bit != PLAIN:
-        return float(int(raw) >> entry.bit & 1)
+        return float((int(raw) >> max(entry.bit, CLEAR - entry.bit) & 1) == (entry.bit >= 0))
     value = raw * entry.scale
     if reading.labels.get("entPhySensorType") == "watts" and metrics()[entry.key.partition("{")[0]].unit == "dbm":
         return 10 * math.log10(value * _MILLIWATTS) if value > 0 else None  # no light has no decibels

@@ -8,10 +8,22 @@ import pytest
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.exposition.collector import ExpositionCollector
 from ingest.collectors.nvml import activity
+from ingest.collectors.value_collector import ValueCollector
 from ingest.ledger import Ledger
 from tests.conformance.collectors.http_target import Server, make
 from tests.conformance.collectors.nvml_stand_in import StandIn, compiled
 from tests.conformance.collectors.ras_server import Ras, serving
+from tests.ledgers import Accounts
+
+
+@pytest.fixture(autouse=True)
+def accounts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each sample of all collections of a test is delivered or dropped with a reason."""
+    emitted = Accounts()
+    for kind in (ExpositionCollector, ValueCollector):
+        monkeypatch.setattr(kind, "collect", emitted.of(kind.collect))
+    yield
+    emitted.close()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from ingest.ledger import Ledger
 from telemetry.gnmi import gnmi_pb2, gnmi_pb2_grpc
 from telemetry.samples import DownReason, SampleBatch
 from telemetry.topology import TopologyFact
+from tests.ledgers import assert_accounted
 from tests.servers.certificates import Certificates
 from tests.waiting import DEADLINE_S
 
@@ -90,6 +91,7 @@ def job(address: str, **changes: Any) -> Config:
 
 @asynccontextmanager
 async def collecting(config: Config) -> AsyncIterator[tuple[Emitted, Ledger]]:
+    """Each sample that the collector has seen is delivered or dropped with a reason, whatever its device did."""
     emitted, ledger = Emitted(), Ledger(time.time_ns())
     collector = GnmiCollector(config, config.targets[0], ledger)
     task = asyncio.create_task(collector.run(emitted))
@@ -99,6 +101,7 @@ async def collecting(config: Config) -> AsyncIterator[tuple[Emitted, Ledger]]:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+    assert_accounted(ledger, emitted.batches)
 
 
 @asynccontextmanager

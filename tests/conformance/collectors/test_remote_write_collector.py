@@ -53,9 +53,11 @@ class Receiver:
             self.task.result()
 
     async def stop(self) -> None:
+        """Each sample that it has seen is delivered or dropped with a reason, whatever its senders did."""
         if self.task is not None:
             self.task.cancel()
             await asyncio.wait([self.task])
+        self.check_balance()
 
     async def has_emitted(self, batches: int) -> None:
         while len(self.batches) < batches:

@@ -145,7 +145,15 @@ def test_no_file_is_all_defaults():
         ),
         (
             f"metrics: [{OWN}]\nscrape_configs: [{{job_name: a, source: x, mapping: [{{metric: serving_queue}}]}}]\n",
-            "expected a metric of the catalogue, not 'serving_queue'",
+            "expected a metric of the catalogue, or one that `metrics` defines, found 'serving_queue'",
+        ),
+        (
+            "gnmi_configs: [{targets: [{address: leaf1, device: leaf1}]}]\n",
+            "fabricscope.yaml:1:28: gnmi_configs.0.targets.0.address: expected host:port or [IPv6]:port, found 'leaf1'",
+        ),
+        (
+            "snmp_configs: [{community_file: c, targets: [{address: 'sw1/', device: sw1}]}]\n",
+            "fabricscope.yaml:1:47: snmp_configs.0.targets.0.address: expected host, host:port or [IPv6]:port",
         ),
         ("api: [\n", "fabricscope.yaml:2:1:"),
         ("api: &a {port: 1}\nbus: *a\n", "fabricscope.yaml:2:6: aliases are not accepted"),
@@ -280,6 +288,15 @@ def test_metrics_of_the_user_s_own_are_known_to_all_sections(tmp_path):
     assert "serving_queue_requests" not in catalogue.metrics()
 
 
+def test_a_mapping_alone_may_say_what_a_metric_of_the_user_s_own_is_called(tmp_path):
+    own = "{name: nccl_bandwidth, kind: gauge, unit: ratio, help: Share of the best.}"
+    job = "{job_name: a, source: x, mapping: [{metric: nccl_bandwidth, name: bw}]}"
+    settings = load_settings(write(tmp_path, f"metrics: [{own}]\nscrape_configs: [{job}]\n"))
+    (origin,) = settings.ingest.scrape_configs[0].origins()
+    assert (origin[0].name, origin[0].unit, origin[1].name) == ("nccl_bandwidth", "ratio", "bw")
+    load_settings(None)
+
+
 @pytest.mark.parametrize("text", ["a: " + "[" * 60 + "]" * 60, "a: '" + "x" * 1_100_000 + "'"])
 def test_too_deep_or_too_large_is_refused(tmp_path, text):
     with pytest.raises(ConfigError):
@@ -296,3 +313,36 @@ def test_the_printed_sample_is_a_valid_file(tmp_path):
     assert "# Address to listen on." in printed
     assert yaml.safe_load(printed)["api"]["port"] == 9099
     assert load_settings(write(tmp_path, printed)).ingest == load_settings(None).ingest
+
+
+OTLP = "{job_name: %s, listen: '%s', allow: [127.0.0.1], rules: [{source: cumulus}]}"
+WRITE = "{job_name: %s, host: '%s', port: 4317, trusted_network: true, rules: [{source: dcgm}]}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (OTLP % ("a", "127.0.0.1:4317"), WRITE % ("b", "127.0.0.1")),
+        (OTLP % ("a", "0.0.0.0:4317"), WRITE % ("b", "127.0.0.1")),
+        (OTLP % ("a", "[::1]:4317"), WRITE % ("b", "::")),
+    ],
+)
+def test_two_receivers_do_not_share_an_address(tmp_path, first, second):
+    text = f"otlp_receivers: [{first}]\nremote_write_receivers: [{second}]\n"
+    with pytest.raises(
+        ConfigError, match=r":2:1: .*remote_write_receivers: b: expected another address than that of a$"
+    ):
+        load_settings(write(tmp_path, text))
+    for other in ("127.0.0.2", "127.0.0.1"):  # another address, and any free port
+        apart = OTLP % ("a", "127.0.0.1:4317" if other == "127.0.0.2" else "127.0.0.1:0")
+        load_settings(write(tmp_path, f"otlp_receivers: [{apart}]\nremote_write_receivers: [{WRITE % ('b', other)}]\n"))
+
+
+def test_a_list_whose_only_entry_is_wrong_is_not_said_to_be_empty(tmp_path):
+    text = "otlp_receivers: [{job_name: a, listen: 'h:1', allow: [127.0.0.1], rules: [{source: cumuls}]}]\n"
+    with pytest.raises(ConfigError) as caught:
+        load_settings(write(tmp_path, text))
+    (line,) = str(caught.value).splitlines()
+    assert "otlp_receivers.0.rules.0.source: nothing maps the names of 'cumuls' (did you mean cumulus?)" in line
+    with pytest.raises(ConfigError, match=r"otlp_receivers.0.rules: .* at least 1 item"):
+        load_settings(write(tmp_path, text.replace("[{source: cumuls}]", "[]")))

@@ -134,6 +134,10 @@ global: {cluster: pod1}
 scrape_configs: [{job_name: nodes, source: node_exporter, static_configs: [{targets: ["127.0.0.1:1"]}]}]
 kubernetes_sources: [{url: "http://127.0.0.1:4/metrics"}]
 inventory: {file: devices.yaml}
+otlp_receivers:
+  - {job_name: a, listen: "127.0.0.1:4317", allow: [127.0.0.1], rules: [{source: cumulus}]}
+  - {job_name: b, listen: "127.0.0.1:4318", allow: [127.0.0.1], rules: [{source: cumulus}]}
+redfish_configs: [{job_name: bmc, targets: [{address: "10.0.0.1", device: node1}]}]
 alerting: {receivers: [{type: webhook, name: pager, url: "http://127.0.0.1:1"}], heartbeat: {url: "http://127.0.0.1:3"}}
 remote_write: [{url: "http://127.0.0.1:2/write"}]
 """
@@ -159,6 +163,7 @@ remote_write: [{url: "http://127.0.0.1:2/write"}]
             [
                 "cluster pod1, bus embedded",
                 "1 scrape job, 0 gNMI jobs, 1 job source, an inventory",
+                "further sources: otlp_receivers (2), redfish_configs (1)",
                 "receivers: pager",
                 "links in pages: none: alerting.external_url is missing",
                 "links to boards: none: alerting.grafana_url is missing",

@@ -89,6 +89,7 @@ def test_no_name_of_a_source_means_two_things() -> None:
     }
     allowed = {(source, f"DCGM_FI_DEV_{name}") for source, name in shared}
     allowed |= {("dcgm", "dcgm_gpu_temp"), ("amd", "gpu_package_power")}  # they feed gpu_info
+    allowed |= {("telegraf", "nvidia_smi_memory_total")}  # so does this
     allowed |= {
         (source, name)
         for source, name in twice

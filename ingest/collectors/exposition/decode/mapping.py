@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ingest.collectors.base import SourceSeries
-from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.exposition.decode.template import CLEAR, CONSTANT, PLAIN
 from ingest.collectors.left_out import left_out, why_left_out
 from ingest.collectors.name_index import NameIndex
 from telemetry.catalogue import Kind, Metric, Origin, Source, metrics
@@ -162,7 +162,7 @@ class Mapper:
             scale *= _weight(origin.states, labels.get(origin.weight, ""))
         if canonical is None or not math.isfinite(scale):
             return None
-        bit = CONSTANT if metric.kind is Kind.INFO else PLAIN if origin.bit is None else origin.bit
+        bit = CONSTANT if metric.kind is Kind.INFO else _bit(origin)
         saturated = (2.0**metric.saturates - 1.0) * scale if metric.saturates else math.nan
         part = series_key(name, labels) if origin.sum else ""
         return Entry(series_key(metric.name, canonical), scale, bit, rule.low, rule.high, saturated, origin.sum, part)
@@ -249,6 +249,13 @@ def _fill(pieces: Pieces, labels: Mapping[str, str]) -> str | None:
 @lru_cache(maxsize=4096)
 def _pieces(text: str) -> Pieces:
     return tuple(_BRACES.split(text))
+
+
+def _bit(origin: Origin) -> int:
+    """Of the value, as readers are given it."""
+    if origin.bit is None:
+        return PLAIN
+    return CLEAR - origin.bit if origin.clear else origin.bit
 
 
 def _weight(states: Mapping[str, float], text: str) -> float:

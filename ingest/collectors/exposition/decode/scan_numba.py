@@ -5,6 +5,7 @@ import numpy as np
 from common.jit import compiled, inlined
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX
 from ingest.collectors.exposition.decode.template import (
+    CLEAR,
     CONSTANT,
     EXEMPLAR_BYTES_MAX,
     TOKEN_BYTES_MAX,
@@ -283,9 +284,10 @@ def finish(
             for s in range(sentinels.shape[0]):
                 if sentinels[s, 0] <= raw <= sentinels[s, 1]:
                     present = False
-            if bit[e] >= 0:
+            if bit[e] >= 0 or bit[e] <= CLEAR:
                 inside = present and 0.0 <= raw < 9.0e18
-                total += float((np.int64(raw) >> bit[e]) & 1) if inside else np.nan
+                is_set = float((np.int64(raw) >> max(bit[e], CLEAR - bit[e])) & 1) if inside else np.nan
+                total += is_set if bit[e] >= 0 else 1.0 - is_set
             else:
                 total += raw * scale[e]
             e += 1

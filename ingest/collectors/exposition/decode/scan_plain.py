@@ -3,7 +3,7 @@
 import numpy as np
 
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX, parse_number, parse_tail
-from ingest.collectors.exposition.decode.template import BLANKS, CONSTANT, BodyTemplate, Floats, Ints
+from ingest.collectors.exposition.decode.template import BLANKS, CLEAR, CONSTANT, BodyTemplate, Floats, Ints
 
 
 def match(template: BodyTemplate, body: bytes) -> Floats | None:
@@ -65,10 +65,11 @@ def finish(
     absent = np.isnan(raw)
     for first, last in sentinels:
         absent |= (first <= raw) & (raw <= last)
-    masked = bit >= 0
+    masked = (bit >= 0) | (bit <= CLEAR)
     with np.errstate(invalid="ignore", over="ignore"):
         part = raw * scale
-        bits = np.where(masked & (raw >= 0) & (raw < 9.0e18), raw, 0.0).astype(np.int64) >> np.maximum(bit, 0) & 1
+        whole = np.where(masked & (raw >= 0) & (raw < 9.0e18), raw, 0.0).astype(np.int64)
+        bits = (whole >> np.where(masked, np.maximum(bit, CLEAR - bit), 0) & 1) == (bit >= 0)
         absent |= masked & ~((raw >= 0) & (raw < 9.0e18))
         part = np.where(masked, bits, part)
         starts = np.flatnonzero(np.r_[True, row[1:] != row[:-1]]) if row.size else np.zeros(0, dtype=np.int64)

@@ -14,8 +14,9 @@ TOKEN_BYTES_MAX, EXEMPLAR_BYTES_MAX = 512, 4096
 """What is longer is not compared with a template but parsed exactly, where the length of a line is limited."""
 
 BLANKS = b" \t"
-PLAIN, CONSTANT = -1, -2
-"""In place of a bit number: the value as it is, and 1 whatever the source sends."""
+PLAIN, CONSTANT, CLEAR = -1, -2, -3
+"""In place of a bit number: the value as it is, 1 whatever the source sends, and from -3 on bits (0, 1, …) of which the
+canonical value is 1 where they are not set."""
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,29 @@ def test_lists_in_a_row_have_the_keys_that_are_in_their_entries() -> None:
         assert len(set(keys)) == len(keys) > 5
 
 
+@pytest.mark.parametrize("made", [message, as_json])
+def test_queues_of_nx_os_own_model_count_pauses_and_marks(made: Callable[..., bytes]) -> None:
+    own = decoder()
+    path = "Cisco-NX-OS-device:System/ipqos-items/queuing-items/policy-items/out-items"
+    queue = {"cmapName": "c-out-8q-q3", "pfcRxPpp": "200", "randEcnMarkedPackets": 42, "ucTxPackets": 1}
+    ports = [{"name": f"eth1/{n}", "queCmap-items": {"QueuingStats-list": [queue]}} for n in (1, 2)]
+    for at_s in range(2):
+        data = made(path, ({}, {"intf-items": {"If-list": ports}}), at_ns=NOW_NS + at_s * S)
+        place = 'device="leaf1"'
+        assert samples(own.decode([data], NOW_NS)) == [
+            each
+            for n in (1, 2)
+            for each in (
+                (
+                    f'fabric_port_pfc_pause_frames_total{{{place},direction="rx",port="eth1/{n}",priority="3"}}',
+                    at_s,
+                    200.0,
+                ),
+                (f'fabric_queue_ecn_marked_packets_total{{{place},port="eth1/{n}",queue="3"}}', at_s, 42.0),
+            )
+        ]
+
+
 def test_a_name_that_is_repeated_is_a_list() -> None:
     own = decoder()
     made = Telemetry.FromString(message("openconfig-interfaces:interfaces", ({}, {})))

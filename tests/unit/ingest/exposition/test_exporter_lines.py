@@ -346,6 +346,17 @@ def test_what_a_series_becomes(system: str, line: str, series: str, value: float
     assert canonical(system, line + "\n", compiled) == {series: pytest.approx(value)}
 
 
+def test_a_port_s_states_are_read_from_its_description() -> None:
+    """As rdma_exporter describes ports: no series of its own says whether one is up."""
+    line = (
+        'rdma_port_info{device="mlx5_0",link_layer="Ethernet",link_width="4X",port="1",state="%s",phys_state="%s"} 1\n'
+    )
+    found = [canonical("rdma_exporter", line % states) for states in (("ACTIVE", "LinkUp"), ("DOWN", "Phy Test"))]
+    state, physical = key("ib_port_state", port="mlx5_0"), key("ib_port_physical_state", port="mlx5_0")
+    assert found == [{state: 4.0, physical: 5.0}, {state: 1.0, physical: 7.0}]
+    assert canonical("rdma_exporter", line % ("<unknown>", "<unknown>")) == {}
+
+
 def test_the_bytes_of_an_infiniband_port_have_one_name_and_unit_whoever_counts_them() -> None:
     """1,000 words of four bytes: two exporters multiply, two do not."""
     lines = {

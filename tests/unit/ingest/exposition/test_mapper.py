@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingest.collectors.exposition.decode.mapping import Entry, Mapper
-from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN
+from ingest.collectors.exposition.decode.template import CLEAR, CONSTANT, PLAIN
 from telemetry.catalogue import Ignored, Kind, Metric, Origin, Source, origins_of, source
 from telemetry.series import series_key
 
@@ -109,6 +109,7 @@ def test_digits_in_a_name_are_a_label(pattern: str, name: str, expected: list[st
         (metric(), {"scale": 0.001}, {}, (0.001, PLAIN, -math.inf, math.inf, math.nan, False)),
         (metric(minimum=0.0, maximum=5.0), {"scale": 10.0}, {}, (10.0, PLAIN, 0.0, 5.0, math.nan, False)),
         (metric(), {"bit": 3}, {}, (1.0, 3, -math.inf, math.inf, math.nan, False)),
+        (metric(), {"bit": 3, "clear": True}, {}, (1.0, CLEAR - 3, -math.inf, math.inf, math.nan, False)),
         (metric(), {"sum": True}, {}, (1.0, PLAIN, -math.inf, math.inf, math.nan, True)),
         (metric(kind=Kind.INFO), {}, {}, (1.0, CONSTANT, -math.inf, math.inf, math.nan, False)),
         # a counter of 8 bits saturates at 255, in the canonical unit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ingest.collectors.exposition.decode import scan_plain
-from ingest.collectors.exposition.decode.template import CONSTANT, PLAIN, Spans, build_template
+from ingest.collectors.exposition.decode.template import CLEAR, CONSTANT, PLAIN, Spans, build_template
 
 numba = pytest.importorskip("numba")
 from ingest.collectors.exposition.decode import scan_numba  # noqa: E402
@@ -203,6 +203,16 @@ def finish(
         ([1.0, math.nan], [(0, 0, PLAIN, 1.0), (1, 0, PLAIN, 1.0)], [FREE], [], (0, 1, 0), {}),
         # bits of a mask: 6 is binary 110
         ([6.0], [(0, 0, 0, 1.0), (0, 1, 1, 1.0), (0, 2, 2, 1.0)], [FREE] * 3, [], (3, 0, 0), {0: 0.0, 1: 1.0, 2: 1.0}),
+        # the same where they are not set
+        (
+            [6.0],
+            [(0, 0, CLEAR, 1.0), (0, 1, CLEAR - 1, 1.0), (0, 2, CLEAR - 2, 1.0)],
+            [FREE] * 3,
+            [],
+            (3, 0, 0),
+            {0: 1.0, 1: 0.0, 2: 0.0},
+        ),
+        ([-1.0, 1e19], [(0, 0, CLEAR, 1.0), (1, 1, CLEAR - 1, 1.0)], [FREE] * 2, [], (0, 2, 0), {}),
         ([-1.0], [(0, 0, 0, 1.0)], [FREE], [], (0, 1, 0), {}),
         ([1e19], [(0, 0, 0, 1.0)], [FREE], [], (0, 1, 0), {}),
         # information is 1 whatever the source sends, even NaN

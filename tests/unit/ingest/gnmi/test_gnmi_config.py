@@ -54,6 +54,11 @@ def test_every_table_of_sonic_that_is_read_by_port_names_is_subscribed() -> None
     assert read - subscribed == {"USER_WATERMARKS", "PERSISTENT_WATERMARKS"}  # by ids of objects alone
 
 
+def test_nx_os_is_asked_for_one_model_in_a_call() -> None:
+    models = [{path.path.split("/")[1] == "System" for path in each.paths} for each in DEFAULTS[Source.CISCO]]
+    assert models == [{False}, {True}]
+
+
 def test_tables_that_the_platforms_refresh_once_a_minute_are_not_asked_for_more_often() -> None:
     state = {path.path: path.interval_s for each in DEFAULTS[Source.SONIC][2:] for path in each.paths}
     assert state.pop("NEIGH_STATE_TABLE") is None

@@ -1,13 +1,14 @@
 import pytest
 
 from common.errors import ConfigError
+from ingest.collectors.gnmi.config import Source
 from ingest.collectors.gnmi.paths.elements import below, elements_of, parse_path
 from ingest.collectors.gnmi.paths.naming import Naming
 from ingest.collectors.gnmi.paths.sonic import PortNames, is_sonic, normal_form
 from telemetry.catalogue import origins_of
 from telemetry.gnmi import gnmi_pb2
 
-NAMING = Naming(("sonic", "openconfig", "arista", "junos"))
+NAMING = Naming(Source)
 
 
 def test_a_path_in_text() -> None:
@@ -104,18 +105,19 @@ def test_queues_and_priority_groups_by_id_are_those_of_their_port(field: str, gr
     assert found == tuple((step, ()) for step in ("COUNTERS", group, "Ethernet0:3", field))
 
 
-@pytest.mark.parametrize("source", ["sonic", "openconfig", "arista", "junos"])
+@pytest.mark.parametrize("source", Source)
 def test_every_origin_of_the_catalogue_is_found_again_with_its_labels(source: str) -> None:
     values = {"port": "Ethernet4", "queue": "3", "priority": "3", "pg": "3", "lane": "1", "pool": "ingress", "_": "x"}
     values |= {"sensor": "PSU 1", "peer": "192.0.2.1", "bin": "15", "size": "65_TO_127", "color": "1", "name": "LLR"}
-    values |= {"target": "lc1|Asic0|Ethernet0", "address": "00:01.0"}
+    values |= {"target": "lc1|Asic0|Ethernet0", "address": "00:01.0", "part": "0/RP0"}
     for metric, origin in origins_of(source):
         text = origin.name.format(**values)
         found = NAMING.name(elements_of(parse_path(text)))
         assert found is not None, text
         assert found.metric is metric, text
         assert {*found.labels, "device"} == set(metric.labels), text
-        assert all(value == values.get(label, value) for label, value in found.labels.items()), text
+        expected = values | origin.labels
+        assert all(value == expected.get(label, value) for label, value in found.labels.items()), text
 
 
 def test_a_periodic_entry_is_no_queue_and_a_breakout_port_keeps_its_colon() -> None:

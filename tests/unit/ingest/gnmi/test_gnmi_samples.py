@@ -66,7 +66,7 @@ def influx(name: str) -> set[tuple[str, float, int]]:
     [
         ("arista_interface_counters", 13),
         ("platform_psu_temperature", 13),
-        ("optical_channel_json", 3),
+        ("optical_channel_json", 6),
         ("junos_queue_monitor", 130),
     ],
 )
@@ -111,7 +111,21 @@ def test_states_and_syncs() -> None:
     assert decoded.syncs == 1
 
 
-@pytest.mark.parametrize("name", ["eos_native_origin", "eos_cpu_memory", "delete_notification"])
+def test_processors_and_memory_as_a_switch_and_a_card_sent_them() -> None:
+    _, found = decode_responses("eos_cpu_memory")
+    assert found == {
+        'fabric_device_memory_bytes{device="switch1",part="system",state="used"}': (3479527424.0, 1709737753565697718)
+    }
+    _, found = decode_responses("optical_channel_json")
+    card = {key: value for key, (value, _) in found.items() if 'part="CM-1"' in key}
+    assert card == {
+        'fabric_device_cpu_ratio{device="switch1",part="CM-1"}': 0.16,
+        'fabric_device_memory_bytes{device="switch1",part="CM-1",state="available"}': 5041100000.0,
+        'fabric_device_memory_bytes{device="switch1",part="CM-1",state="used"}': 3099808000.0,
+    }
+
+
+@pytest.mark.parametrize("name", ["eos_native_origin", "delete_notification"])
 def test_messages_outside_the_catalogue_make_no_series_and_no_error(name: str) -> None:
     decoded, found = decode_responses(name)
     assert (found, decoded.malformed, decoded.drops.total()) == ({}, 0, 0)

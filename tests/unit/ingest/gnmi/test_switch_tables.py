@@ -203,6 +203,60 @@ def test_optics_of_junos_are_the_same_metrics() -> None:
     }
 
 
+def test_queues_of_nx_os_by_class() -> None:
+    """As Cisco-NX-OS-device names them: the shipped classes of eight and of four queues, and one of the operator's."""
+    lossless = {
+        "cmapName": "c-out-8q-q3",
+        "statType": "1",
+        "pmapName": "default-8q-out-policy",
+        "pfcRxPpp": "200",
+        "pfcTxPpp": "1500",
+        "randEcnMarkedPackets": "42000",
+        "randDropPackets": "3",
+        "randDropBytes": "300",
+        "dropPackets": "5",
+        "dropBytes": "500",
+        "txPackets": "7000",
+        "txBytes": "7000000",
+        "currQueueDepth": "4096",
+        "maxQueueDepth": "307200",
+        "pfcwdShutdownCount": "2",
+        "pfcwdRestoredCount": "1",
+        "pfcwdFlushedPackets": "9",
+        "ucTxPackets": "6999",
+    }
+    queues = [lossless, {"cmapName": "c-out-8q-q-default", "pfcRxPpp": "0"}, {"cmapName": "ours", "txBytes": "1"}]
+    four = [{"cmapName": "c-out-q3", "pfcTxPpp": 8}, {"cmapName": "c-out-q-default", "dropPackets": 4}]
+    ports = [
+        {"name": "eth1/1", "queCmap-items": {"QueuingStats-list": queues}},
+        {"name": "eth1/2", "queCmap-items": {"QueuingStats-list": four}},
+    ]
+    path = "/System/ipqos-items/queuing-items/policy-items/out-items"
+    found = decoded((path, {"intf-items": {"If-list": ports}}), source="cisco")
+    place = 'port="eth1/1",queue="3"'
+    assert found == {
+        'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="3"}': 200,
+        'fabric_port_pfc_pause_frames_total{direction="tx",port="eth1/1",priority="3"}': 1500,
+        'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="0"}': 0,
+        f"fabric_queue_ecn_marked_packets_total{{{place}}}": 42000,
+        f"fabric_queue_wred_dropped_packets_total{{{place}}}": 3,
+        f"fabric_queue_wred_dropped_bytes_total{{{place}}}": 300,
+        f"fabric_queue_dropped_packets_total{{{place}}}": 5,
+        f"fabric_queue_dropped_bytes_total{{{place}}}": 500,
+        f"fabric_queue_transmit_packets_total{{{place}}}": 7000,
+        f"fabric_queue_transmit_bytes_total{{{place}}}": 7_000_000,
+        f"fabric_queue_occupancy_bytes{{{place}}}": 4096,
+        f"fabric_pfc_watchdog_storms_total{{{place}}}": 2,
+        f"fabric_pfc_watchdog_restores_total{{{place}}}": 1,
+        f'fabric_pfc_watchdog_dropped_packets_total{{direction="tx",{place}}}': 9,
+        'fabric_port_pfc_pause_frames_total{direction="tx",port="eth1/2",priority="3"}': 8,
+        'fabric_queue_dropped_packets_total{port="eth1/2",queue="0"}': 4,
+    }
+    leaf = f"{path}/intf-items/If-list[name=eth1/1]/queCmap-items/QueuingStats-list[cmapName=c-out-8q-q3][statType=1]"
+    one = decoded((f"{leaf}/pfcRxPpp", "201"), source="cisco")
+    assert one == {'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="3"}': 201}
+
+
 def test_arista_s_drops_of_a_priority_and_its_longest_pause() -> None:
     ethernet = "/interfaces/interface[name=Ethernet1]/ethernet"
     found = decoded(
@@ -242,4 +296,22 @@ def test_lanes_and_malformed_frames_by_openconfig() -> None:
         fault % ("tx", "lock", 1): 1,
         'fabric_port_frame_errors_total{direction="rx",kind="crc",port="Ethernet1"}': 4,
         'fabric_port_frame_errors_total{direction="rx",kind="jabber",port="Ethernet1"}': 5,
+    }
+
+
+def test_processors_and_memory_of_a_switch_by_openconfig() -> None:
+    found = decoded(
+        ("/system/cpus/cpu[index=ALL]/state", {"total": {"instant": 12, "avg": 9}, "idle": {"instant": 88}}),
+        ("/system/memory/state", {"used": "3479629824", "physical": "8000000000", "reserved": "6359478272"}),
+        ("/components/component[name=0/RP0]/cpu/utilization/state", {"instant": 7, "max": 30}),
+        ("/components/component[name=0/RP0]/state/memory", {"available": "100", "utilized": "200"}),
+        source="openconfig",
+    )
+    assert found == {
+        'fabric_device_cpu_ratio{part="ALL"}': pytest.approx(0.12),
+        'fabric_device_memory_bytes{part="system",state="used"}': 3479629824,
+        'fabric_device_memory_bytes{part="system",state="total"}': 8_000_000_000,
+        'fabric_device_cpu_ratio{part="0/RP0"}': pytest.approx(0.07),
+        'fabric_device_memory_bytes{part="0/RP0",state="available"}': 100,
+        'fabric_device_memory_bytes{part="0/RP0",state="used"}': 200,
     }

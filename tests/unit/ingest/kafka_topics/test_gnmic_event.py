@@ -62,7 +62,7 @@ def values_of(into: Responses) -> dict[str, list[float]]:
         ("arista_interface_counters", 13),
         ("bgp_neighbor_session_state", 1),
         ("platform_psu_temperature", 13),
-        ("eos_cpu_memory", 0),
+        ("eos_cpu_memory", 1),
     ],
 )
 def test_events_give_what_the_messages_of_the_device_give(name: str, series: int) -> None:

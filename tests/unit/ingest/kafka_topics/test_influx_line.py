@@ -71,10 +71,21 @@ def test_recorded_rdma_counters_have_canonical_names() -> None:
     assert {batch.table.target for batch in found.batches} == {"kafka/hop-r640-12"}
 
 
-def test_a_recorded_driver_without_names_of_the_catalogue_is_unmapped() -> None:
+def test_a_recorded_driver_of_a_simple_interface_gives_its_link_and_pauses() -> None:
+    """What else it counts is left out on purpose: the input net has it, and both would be one series."""
     found = admitted(recorded("ethtool"))
-    assert (values(found), found.received) == ({}, 0)
-    assert found.unmapped > 100
+    port = 'port="mgmt0"'
+    assert values(found) == {
+        series: [value]
+        for device in ("test01", "test02")
+        for series, value in (
+            (f'nic_up{{device="{device}",{port}}}', 1.0),
+            (f'nic_speed_bits_per_second{{device="{device}",{port}}}', 1e9),
+            (f'nic_pause_frames_total{{device="{device}",direction="rx",{port}}}', 0.0),
+            (f'nic_pause_frames_total{{device="{device}",direction="tx",{port}}}', 0.0),
+        )
+    }
+    assert (found.unmapped, {batch.collection.left_out for batch in found.batches}) == (0, {115})
 
 
 def test_points_of_beegfs_mon_are_rates_and_states_of_its_servers() -> None:
@@ -135,6 +146,49 @@ def test_lines_of_the_input_gnmi_are_mapped_by_the_settings() -> None:
     found = admitted(message, rules=(rule, RULE))
     assert values(found) == {'fabric_port_receive_bytes_total{device="127.0.0.1",port="Ethernet35"}': [11.0]}
     assert found.unmapped == 1
+
+
+def test_gpus_and_interfaces_by_telegraf_s_own_inputs() -> None:
+    """As its documents print them: MiB, MHz, per cent; protocols are of no interface."""
+    gpu_tags = b"compute_mode=Default,host=n1,index=1,name=H100,pstate=P0,uuid=GPU-1"
+    gpu_fields = b"memory_total=8i,memory_used=2i,power_draw=301.5,temperature_gpu=50i,utilization_gpu=75i"
+    lines = (
+        b"nvidia_smi,%s %s,clocks_current_sm=1980i,encoder_stats_session_count=0i %d" % (gpu_tags, gpu_fields, NOW),
+        b"net,host=n1,interface=eth0 bytes_recv=10i,bytes_sent=20i,drop_in=4i,err_out=1i,packets_recv=3i %d" % NOW,
+        b"net,host=n1,interface=all tcp_retranssegs=7i,icmp_inmsgs=9i,tcp_rtomax=120000i %d" % NOW,
+        b"ethtool,driver=mlx5_core,host=n1,interface=eth0 link=1i,speed=400000i,rx_flow_control_xoff=6i %d" % NOW,
+    )
+    shown = Shown()
+    reader, read_lines = LineReader(shown), Lines()
+    for line in lines:
+        reader.read(line, read_lines)
+    found = {series: value for series, (value,) in values(reader.admit(read_lines, NOW)).items()}
+
+    def of_gpu(metric: str, **labels: str) -> str:
+        return series_key(metric, {"device": "n1", "gpu": "GPU-1", **labels})
+
+    def of_port(metric: str, **labels: str) -> str:
+        return series_key(metric, {"device": "n1", "port": "eth0", **labels})
+
+    assert found == {
+        of_gpu("gpu_info", index="1", model="H100"): 1.0,
+        of_gpu("gpu_memory_total_bytes"): 8.0 * 2**20,
+        of_gpu("gpu_memory_used_bytes"): 2.0 * 2**20,
+        of_gpu("gpu_power_watts"): 301.5,
+        of_gpu("gpu_temperature_celsius"): 50.0,
+        of_gpu("gpu_utilization_ratio"): 0.75,
+        of_gpu("gpu_sm_clock_hertz"): 1.98e9,
+        of_port("nic_receive_bytes_total"): 10.0,
+        of_port("nic_transmit_bytes_total"): 20.0,
+        of_port("nic_drops_total", direction="rx"): 4.0,
+        of_port("nic_errors_total", direction="tx"): 1.0,
+        of_port("nic_packets_total", direction="rx"): 3.0,
+        series_key("node_tcp_retransmitted_segments_total", {"device": "n1"}): 7.0,
+        of_port("nic_up"): 1.0,
+        of_port("nic_speed_bits_per_second"): 4e11,
+        of_port("nic_pause_frames_total", direction="rx"): 6.0,
+    }
+    assert not shown.unmapped
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,21 @@ def received(system: str, name: str, attributes: Mapping[str, Value], value: int
         ("interface_oper_state", PORT, 1.0, 'fabric_port_up{device="leaf1",port="swp1s0"}', 1.0),
         ("interface_oper_state", PORT, 2.0, 'fabric_port_up{device="leaf1",port="swp1s0"}', 0.0),
         ("interface_oper_state", PORT, 8.0, 'fabric_port_up{device="leaf1",port="swp1s0"}', 0.0),
+        *(  # absent, OK, failed, bad
+            (name, {"name": "PSU2", "description": "Power Supply Unit 2"}, state, series, expected)
+            for name, series in (
+                ("platform_environment_psu_state", 'fabric_device_part_ok{device="leaf1",kind="psu",sensor="PSU2"}'),
+                ("env_fan_state", 'fabric_device_part_ok{device="leaf1",kind="fan",sensor="PSU2"}'),
+            )
+            for state, expected in ((0.0, 1.0), (1.0, 1.0), (2.0, 0.0), (3.0, 0.0))
+        ),
+        (
+            "interface_sp_rx_pause_transition",
+            {"interface": "swp1", "sp": 3},
+            5.0,
+            'fabric_port_pfc_transitions_total{device="leaf1",direction="rx",port="swp1",priority="3"}',
+            5,
+        ),
         (
             "interface_if_out_octets",
             PORT,
