@@ -13,15 +13,18 @@ from analytics.models.scoring.layout import (
     CORE,
     DAY_S,
     DRIFT_UP,
+    EXCESS,
     EXPERTS,
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
+    MINUTE_S,
     PHASE_DOWN,
     PHASE_UP,
     Core,
     Moment,
     Tails,
+    place_in_season,
 )
 from analytics.models.scoring.level import SIGMA_PER_SCALE
 from analytics.models.scoring.phase import FLOOR_SHARE
@@ -51,8 +54,9 @@ _LONG_SHARE = 0.35
 _VALUE_MAX = 1e30  # what single precision can hold
 _FAR, _NEAR = 8, 4  # rows ahead
 _ANYWHERE = 63  # bytes more, as a record may begin anywhere in a line of memory
+_DAY_AT, _WEEK_AT, _TRIAL_AT = (place_in_season(name) for name in ("day", "week", "trial"))
 # Of the tails without heights, which few values need.
-_CORE_BYTES, _TAILS_BYTES = CORE.itemsize + _ANYWHERE, 4 * 4 * EXPERTS + _ANYWHERE
+_CORE_BYTES, _TAILS_BYTES = CORE.itemsize + _ANYWHERE, (3 * 4 + 2) * EXPERTS + _ANYWHERE
 
 
 @compiled
@@ -117,7 +121,7 @@ def judge(
         return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core.interval_s, 1.0), _LONG_STEP_S)
     # The tails of a kind stand for values of the series' own.
-    history = max(core.values.count, tails.excesses[LEVEL_UP] / tail.SHARE)
+    history = max(core.values.count, tails.excesses[LEVEL_UP] / (EXCESS * tail.SHARE))
     level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _COLD_START / history)
     return most / level, reason
 
@@ -184,12 +188,17 @@ def load_ahead(rows: Rows, state: SeriesArrays, i: int) -> None:
         prefetch(state.tails, sid, 0, _TAILS_BYTES)
     if i + _NEAR < rows.sids.size:
         sid, time_s = rows.sids[i + _NEAR], rows.times_ns[i + _NEAR] * 1e-9
-        bin_s = state.cores[sid].bin_s
-        if bin_s > 0.0:
+        core = state.cores[sid]
+        if core.bin_minutes > 0.0:
             of_day_s = seasons.within(time_s, DAY_S)
             hour_of_week, hour_of_day = seasons.hours(time_s, of_day_s)
-            for first in (int(of_day_s / bin_s), hour_of_week, hour_of_day):
-                prefetch(state.seasons, sid, 2 * first, 1)
+            at = int(of_day_s / (MINUTE_S * core.bin_minutes))
+            prefetch(state.seasons, sid, 2 * hour_of_day, 1)
+            if core.season_proved > 0.5:
+                prefetch(state.seasons, sid, _DAY_AT + 2 * at, 1)
+                prefetch(state.seasons, sid, _WEEK_AT + hour_of_week, 1)
+            else:
+                prefetch(state.seasons, sid, _TRIAL_AT + at, 1)
 
 
 @compiled
@@ -212,7 +221,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
             learning.begin(core, tails, season, x, time_s)
             reason[i] = _TOO_SHORT
             continue
-        moment.look(core, season.bins, time_s, now)
+        moment.look(core, season, time_s, now)
         if muted & MUTE_SEASON:
             now.has_season = now.season_proved = 0.0
         moment.look_back(core, season.slots, x, time_s, now)

@@ -18,7 +18,7 @@ from common.errors import BadInput
 _NUMBERS = {
     "core": (np.uint8, CORE),
     "tails": (np.uint8, TAILS),
-    "season": (np.int16, SEASON),
+    "season": (np.uint8, SEASON),
     "pools": (np.float64, np.dtype((POOL, EXPERTS))),
 }
 
