@@ -21,10 +21,13 @@ from analytics.models.scoring.layout import (
     MINUTE_S,
     PHASE_DOWN,
     PHASE_UP,
+    SEARCHING,
+    USED,
     Core,
     Moment,
+    Season,
     Tails,
-    place_in_season,
+    place_of,
 )
 from analytics.models.scoring.level import SIGMA_PER_SCALE
 from analytics.models.scoring.phase import FLOOR_SHARE
@@ -54,7 +57,7 @@ _LONG_SHARE = 0.35
 _VALUE_MAX = 1e30  # what single precision can hold
 _FAR, _NEAR = 8, 4  # rows ahead
 _ANYWHERE = 63  # bytes more, as a record may begin anywhere in a line of memory
-_DAY_AT, _WEEK_AT, _TRIAL_AT = (place_in_season(name) for name in ("day", "week", "trial"))
+_DAY_AT, _WEEK_AT, _TRIAL_AT = place_of(USED, "day"), place_of(USED, "week"), place_of(SEARCHING, "trial")
 # Of the tails without heights, which few values need.
 _CORE_BYTES, _TAILS_BYTES = CORE.itemsize + _ANYWHERE, (3 * 4 + 2) * EXPERTS + _ANYWHERE
 
@@ -155,14 +158,17 @@ class Rows(NamedTuple):
 
 
 class SeriesArrays(NamedTuple):
-    """The state of all series as records of ``layout``, zero for a new one: ``Core``[n], ``Tails``[n], ``Season``[n].
+    """The state of all series as records of ``layout``, zero for a new one: ``Core``[n], ``Tails``[n], and of one
+    memory ``Used``[n] and ``Searching``[n]. weeks: ``Week``[n], part of the cores.
 
     pools: of all kinds, ``Pool``[kinds, EXPERTS]. moments: ``Moment``[1] to work in.
     """
 
     cores: NDArray[np.void]
+    weeks: NDArray[np.void]
     tails: NDArray[np.void]
-    seasons: NDArray[np.void]
+    used: NDArray[np.void]
+    searching: NDArray[np.void]
     pools: NDArray[np.void]
     moments: NDArray[np.void]
 
@@ -193,19 +199,19 @@ def load_ahead(rows: Rows, state: SeriesArrays, i: int) -> None:
             of_day_s = seasons.within(time_s, DAY_S)
             hour_of_week, hour_of_day = seasons.hours(time_s, of_day_s)
             at = int(of_day_s / (MINUTE_S * core.bin_minutes))
-            prefetch(state.seasons, sid, 2 * hour_of_day, 1)
+            prefetch(state.used, sid, 2 * hour_of_day, 1)
             if core.season_proved > 0.5:
-                prefetch(state.seasons, sid, _DAY_AT + 2 * at, 1)
-                prefetch(state.seasons, sid, _WEEK_AT + hour_of_week, 1)
+                prefetch(state.used, sid, _DAY_AT + 2 * at, 1)
+                prefetch(state.used, sid, _WEEK_AT + hour_of_week, 1)
             else:
-                prefetch(state.seasons, sid, _TRIAL_AT + at, 1)
+                prefetch(state.used, sid, _TRIAL_AT + at, 1)
 
 
 @compiled
 def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: bool, out: ScoreColumns) -> None:
     """muted: sum of ``MUTE_`` bits. bands: whether expected, lower and upper are wanted."""
     sids, times_ns, values, kinds = rows
-    cores, tail_rows, season_rows, pools, moments = state
+    cores, weeks, tail_rows, used, searching, pools, moments = state
     score, expected, lower, upper, reason = out
     statistics, now = np.zeros(EXPERTS), moments[0]
     for i in range(sids.size):
@@ -215,7 +221,8 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         if not np.isfinite(values[i]):
             continue
         x, time_s = min(max(values[i], -_VALUE_MAX), _VALUE_MAX), times_ns[i] * 1e-9
-        core, tails, season = cores[sids[i]], tail_rows[sids[i]], season_rows[sids[i]]
+        core, tails = cores[sids[i]], tail_rows[sids[i]]
+        season = Season(used[sids[i]], searching[sids[i]], weeks[sids[i]])
         count = core.values.count
         if count == 0.0:
             learning.begin(core, tails, season, x, time_s)
@@ -224,7 +231,7 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         moment.look(core, season, time_s, now)
         if muted & MUTE_SEASON:
             now.has_season = now.season_proved = 0.0
-        moment.look_back(core, season.slots, x, time_s, now)
+        moment.look_back(core, season.searching.slots, x, time_s, now)
         moment.measure(core, x, now, statistics)
         way_back.measure(core, x, now, statistics)
         ready = count >= pace.warmup

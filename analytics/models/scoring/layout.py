@@ -3,7 +3,7 @@
 A record is declared once, as a class with its fields: see ``models/records.py``.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,7 +102,6 @@ class Core:
     frequency: Single  # evidence, in nats, that departures are more frequent than usual
     frequency_peak: Single  # the most since there was none
     frequency_max: Single  # … and before, slowly forgotten
-    week: Week  # where numbers of ``phase`` are that begin again with each search
 
 
 class Tails:
@@ -117,21 +116,34 @@ class Tails:
     ladder: NDArray[np.uint8]  # stretches whose events reached each of the heights, times ``STRETCH``
 
 
-class Season:
-    """The profile of a day and, where it is proved, of a week; else the last values. What is used while a season is
-    proved has the same memory as what is used until then, ``slots`` and ``trial``.
+class Used:
+    """A season that is used: int16[144] of its day and int16[24] of the scale of its residuals at each hour of that, in
+    quanta of ``Core``; int8[168] of its week, by how much each hour differs from the day, in quanta of ``Week``.
+    """
 
-    scale: int16[24], of the residuals at each hour of the day. day: int16[144]. trial: int8[144], the same with less
-    precision. week: int8[168], by how much each hour of the week differs from the day. slots: int16[188], the last
-    values. Quanta: of scale and day ``Core.quantum``, of trial ``TRIAL_QUANTA`` of those, of week ``Week.quantum``, of
-    slots ``Phase.quantum``.
+    scale: NDArray[np.int16]
+    day: NDArray[np.int16]
+    week: NDArray[np.int8]
+
+
+class Searching:
+    """A season on trial, and what is searched for a period: ``scale`` as above, int16[188] of the last values in quanta
+    of ``Phase``, and int8[144] of the day in ``TRIAL_QUANTA`` of ``Core``.
     """
 
     scale: NDArray[np.int16]
     slots: NDArray[np.int16]
     trial: NDArray[np.int8]
-    day: NDArray[np.int16]
-    week: NDArray[np.int8]
+
+
+class Season(NamedTuple):
+    """One memory in two ways, of which one holds at a time. week: has the memory of numbers of ``Phase``, whose search
+    begins again when a season is given up.
+    """
+
+    used: Used
+    searching: Searching
+    week: Week
 
 
 class Pool:
@@ -183,26 +195,13 @@ SLOTS = 188
 DAY_S, HOUR_S, MINUTE_S = 86400.0, 3600.0, 60.0
 
 
-def _over(one: dict[str, tuple[np.dtype[Any], int]], size: int) -> np.dtype[Any]:
-    """A record of fields at these places, some of them over each other."""
-    kinds, places = zip(*one.values(), strict=True)
-    return np.dtype({"names": list(one), "formats": kinds, "offsets": places, "itemsize": size})
+def place_of(layout: np.dtype[Any], name: str) -> int:
+    """The first byte of a field."""
+    assert layout.fields is not None
+    return int(layout.fields[name][1])
 
 
-def _fields(layout: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:
-    return {name: (kind, place) for name, (kind, place, *_) in (layout.fields or {}).items()}
-
-
-def _core() -> np.dtype[Any]:
-    """``week`` is over ``phase``, whose search begins again when a season is given up."""
-    apart = record_of(Core)
-    fields = _fields(apart)
-    week, end = fields["week"]
-    fields["week"] = week, fields["phase"][1] + _fields(fields["phase"][0])["anchor"][1]
-    return _over(fields, end)
-
-
-CORE = _core()
+CORE = record_of(Core)
 MOMENT = record_of(Moment)
 POOL = record_of(Pool)
 TAILS = np.dtype(
@@ -216,21 +215,18 @@ TAILS = np.dtype(
 )
 
 
-def _season() -> np.dtype[Any]:
-    """The two records of a season over each other; ``trial`` is not where ``day`` is, so one is copied to the other."""
-    scale = [("scale", "i2", SCALE_BINS)]
-    searching = np.dtype([*scale, ("slots", "i2", SLOTS), ("trial", "i1", DAY_BINS)])
-    proved = np.dtype([*scale, ("day", "i2", DAY_BINS), ("week", "i1", WEEK_BINS)])
-    return _over({**_fields(searching), **_fields(proved)}, searching.itemsize)
+def _sparse(fields: list[Any], size: int, first: int = 0) -> np.dtype[Any]:
+    """A record of this size whose fields begin at a byte."""
+    dense = np.dtype(fields)
+    names = list(dense.names or ())
+    places, kinds = [first + place_of(dense, name) for name in names], [dense[name] for name in names]
+    return np.dtype({"names": names, "formats": kinds, "offsets": places, "itemsize": size})
 
 
-SEASON = _season()
-
-
-def place_in_season(name: str) -> int:
-    """The first byte of a field."""
-    assert SEASON.fields is not None
-    return SEASON.fields[name][1]
-
-
-STATE_BYTES = CORE.itemsize + TAILS.itemsize + SEASON.itemsize
+_SCALE = ("scale", "i2", SCALE_BINS)
+SEARCHING = np.dtype([_SCALE, ("slots", "i2", SLOTS), ("trial", "i1", DAY_BINS)])
+# Its day does not overlap that on trial: one is copied to the other.
+USED = _sparse([_SCALE, ("day", "i2", DAY_BINS), ("week", "i1", WEEK_BINS)], SEARCHING.itemsize)
+# From the anchor of the phase on.
+WEEK = _sparse(record_of(Week).descr, CORE.itemsize, place_of(CORE, "phase") + place_of(CORE["phase"], "anchor"))
+STATE_BYTES = CORE.itemsize + TAILS.itemsize + SEARCHING.itemsize

@@ -57,7 +57,7 @@ def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> 
     core.values.count, core.run, core.time_s = 1.0, 1.0, time_s
     for expert in range(EXPERTS):
         tail.begin(tails, expert)
-    season.trial[:] = TRIAL_UNKNOWN
+    season.searching.trial[:] = TRIAL_UNKNOWN
 
 
 @compiled
@@ -144,9 +144,9 @@ def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment
         clip = _SEASON_CLIP * max(residuals.scale, floor) if residuals.count > _SEASON_CLIP_FROM else abs(error)
         if proved:
             hour_of_week, of_day = int(now.hour_of_week), off - now.of_day
-            if days > max(core.week.from_days + _WEEK_LEARNED_DAYS, _WEEK_TRIAL_DAYS):
+            if days > max(season.week.from_days + _WEEK_LEARNED_DAYS, _WEEK_TRIAL_DAYS):
                 learn_whether_weekly(core, season, of_day, hour_of_week, 5.0 * clip)
-            seasons.learn_week(core, season, hour_of_week, of_day, (days - core.week.from_days) / 7.0, of_hour)
+            seasons.learn_week(core, season, hour_of_week, of_day, (days - season.week.from_days) / 7.0, of_hour)
         error = min(max(error, -clip), clip)
         if residuals.count > RESIDUALS_MIN:
             error_max = 3.0 * max(now.residual_scale, RESIDUAL_FLOOR * floor)
@@ -179,9 +179,9 @@ def begin_residuals(core: Core) -> None:
 def learn_whether_weekly(core: Core, season: Season, residual: float, hour: int, error_max: float) -> None:
     """Errors of the day alone and with the hour of the week."""
     rate = max(1.0 / (core.residuals.count + 1.0), 1e-3)
-    week = core.week
+    week = season.week
     week.day_error += rate * (min(abs(residual), error_max) - week.day_error)
-    with_week = abs(residual - week.quantum * season.week[hour])
+    with_week = abs(residual - week.quantum * season.used.week[hour])
     week.week_error += rate * (min(with_week, error_max) - week.week_error)
 
 
@@ -223,6 +223,6 @@ def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now
         learn_season(core, tails, season, x, now, pace)
     if count >= pace.warmup and core.season_proved < 0.5:
         forecast = 0.5 * (now.period_low + now.period_high)
-        phases.learn(core, season.slots, x, time_s, forecast, now.z_period, now.floor)
+        phases.learn(core, season.searching.slots, x, time_s, forecast, now.z_period, now.floor)
     levels.learn_fast(core.values, x, now.floor, pace.alpha)
     levels.learn_values(core, x, now.z_value, now.floor, rests.departs(core, x), pace)

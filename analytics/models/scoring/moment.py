@@ -56,8 +56,8 @@ def look(core: Core, season: Season, time_s: float, now: Moment) -> None:
     if now.season_days < 1.0 or np.isnan(day):
         return
     now.has_season, now.of_day, now.season_proved = 1.0, day, core.season_proved
-    if core.season_proved > 0.5 and core.week.week_error < _WEEK_BETTER * core.week.day_error:
-        now.of_week = core.week.quantum * season.week[int(now.hour_of_week)]
+    if core.season_proved > 0.5 and season.week.week_error < _WEEK_BETTER * season.week.day_error:
+        now.of_week = season.week.quantum * season.used.week[int(now.hour_of_week)]
     now.residual_scale = seasons.scale_of_hour(core, season, int(now.hour_of_day))
 
 

@@ -22,7 +22,7 @@ from common.jit import compiled_unchecked as compiled
 _DAYS_KEPT = 6.0
 _WEEKS_KEPT = 4.0
 _EPOCH_WEEKDAY = 4  # so that weeks begin on Sunday; any day would do
-_QUANTA_MAX, _BYTE_MAX = 32000.0, 126.0
+_QUANTA_MAX, BYTE_MAX = 32000.0, 126.0
 _USUAL_RANGE = 16.0  # of the scale with all outliers
 _WEEK_QUANTA = 16.0  # of the scale of the residuals, to begin with
 _GOLDEN = 0.6180339887498949
@@ -74,8 +74,12 @@ def hours(time_s: float, of_day_s: float) -> tuple[int, int]:
 def read(core: Core, season: Season, at: int) -> float:
     """What a bin of the day holds; NaN while it is unknown."""
     if core.season_proved > 0.5:
-        return core.quantum * season.day[at] if season.day[at] != UNKNOWN else np.nan
-    return TRIAL_QUANTA * core.quantum * season.trial[at] if season.trial[at] != TRIAL_UNKNOWN else np.nan
+        return core.quantum * season.used.day[at] if season.used.day[at] != UNKNOWN else np.nan
+    return (
+        TRIAL_QUANTA * core.quantum * season.searching.trial[at]
+        if season.searching.trial[at] != TRIAL_UNKNOWN
+        else np.nan
+    )
 
 
 @compiled
@@ -104,12 +108,12 @@ def write(core: Core, season: Season, at: int, value: float) -> None:
     if core.season_proved > 0.5:
         while abs(value) > _QUANTA_MAX * core.quantum:
             coarsen(core, season)
-        season.day[at] = rounded(core, value / core.quantum)
+        season.used.day[at] = rounded(core, value / core.quantum)
         return
-    if abs(value) > _BYTE_MAX * TRIAL_QUANTA * core.quantum:
+    if abs(value) > BYTE_MAX * TRIAL_QUANTA * core.quantum:
         value -= make_room(core, season, value)
-    quanta = min(max(value / (TRIAL_QUANTA * core.quantum), -_BYTE_MAX), _BYTE_MAX)
-    season.trial[at] = rounded(core, quanta)
+    quanta = min(max(value / (TRIAL_QUANTA * core.quantum), -BYTE_MAX), BYTE_MAX)
+    season.searching.trial[at] = rounded(core, quanta)
 
 
 @compiled
@@ -117,19 +121,19 @@ def coarsen(core: Core, season: Season) -> None:
     """Doubles the quantum of the day and of the scales."""
     core.quantum *= 2.0
     for i in range(SCALE_BINS):
-        season.scale[i] = season.scale[i] // 2
+        season.used.scale[i] = season.used.scale[i] // 2
     if core.season_proved > 0.5:
         for i in range(DAY_BINS):
-            if season.day[i] != UNKNOWN:
-                season.day[i] = season.day[i] // 2
+            if season.used.day[i] != UNKNOWN:
+                season.used.day[i] = season.used.day[i] // 2
     else:
         for i in range(DAY_BINS):
-            if season.trial[i] != TRIAL_UNKNOWN:
-                season.trial[i] = half(season.trial[i])
+            if season.searching.trial[i] != TRIAL_UNKNOWN:
+                season.searching.trial[i] = half(season.searching.trial[i])
 
 
 @compiled
-def half(byte: int) -> int:
+def half(byte: float) -> int:
     """Rounded to the nearest even number in doubt, as a bias would be a large part of it."""
     return int(np.rint(0.5 * byte))
 
@@ -142,18 +146,18 @@ def make_room(core: Core, season: Season, value: float) -> float:
     low, high = trial_range(season)
     at = value / (TRIAL_QUANTA * core.quantum)
     usual, wider = _USUAL_RANGE * core.gross_scale, True
-    while wider and low <= high and max(high, at) - min(low, at) > 2.0 * _BYTE_MAX:
+    while wider and low <= high and max(high, at) - min(low, at) > 2.0 * BYTE_MAX:
         coarsen(core, season)
         low, high, at = half(low), half(high), 0.5 * at
-        wider = 2.0 * _BYTE_MAX * TRIAL_QUANTA * core.quantum < usual
+        wider = 2.0 * BYTE_MAX * TRIAL_QUANTA * core.quantum < usual
     if low <= high:
-        low, high = min(low, max(at, high - 2.0 * _BYTE_MAX)), max(high, min(at, low + 2.0 * _BYTE_MAX))
+        low, high = min(low, max(at, high - 2.0 * BYTE_MAX)), max(high, min(at, low + 2.0 * BYTE_MAX))
     else:
         low = high = at
     shift = np.rint(0.5 * (low + high))
     for i in range(DAY_BINS):
-        if season.trial[i] != TRIAL_UNKNOWN:
-            season.trial[i] -= int(shift)
+        if season.searching.trial[i] != TRIAL_UNKNOWN:
+            season.searching.trial[i] -= int(shift)
     moved = float(shift * TRIAL_QUANTA * core.quantum)
     core.anchor += moved
     return moved
@@ -164,8 +168,8 @@ def trial_range(season: Season) -> tuple[float, float]:
     """The smallest and the largest of the bins that are known; the other way round where none is."""
     low, high = 127.0, -127.0
     for i in range(DAY_BINS):
-        if season.trial[i] != TRIAL_UNKNOWN:
-            low, high = min(low, season.trial[i]), max(high, season.trial[i])
+        if season.searching.trial[i] != TRIAL_UNKNOWN:
+            low, high = min(low, season.searching.trial[i]), max(high, season.searching.trial[i])
     return low, high
 
 
@@ -173,10 +177,10 @@ def trial_range(season: Season) -> tuple[float, float]:
 def settle(core: Core, season: Season, days: float) -> None:
     """A day on trial becomes one that is used, and its week begins to be learned. days: since the season began."""
     for i in range(DAY_BINS):
-        known = season.trial[i] != TRIAL_UNKNOWN
-        season.day[i] = TRIAL_QUANTA * int(season.trial[i]) if known else UNKNOWN
-    season.week[:] = 0
-    week = core.week
+        known = season.searching.trial[i] != TRIAL_UNKNOWN
+        season.used.day[i] = TRIAL_QUANTA * int(season.searching.trial[i]) if known else UNKNOWN
+    season.used.week[:] = 0
+    week = season.week
     week.quantum = max(core.residuals.scale / _WEEK_QUANTA, core.quantum)
     week.from_days, week.day_error, week.week_error = days, 0.0, 0.0
 
@@ -186,15 +190,17 @@ def unsettle(core: Core, season: Season) -> None:
     """A day that was used is on trial again, within the range of a byte; its week is forgotten."""
     low, high = _QUANTA_MAX, -_QUANTA_MAX
     for i in range(DAY_BINS):
-        if season.day[i] != UNKNOWN:
-            low, high = min(low, season.day[i]), max(high, season.day[i])
+        if season.used.day[i] != UNKNOWN:
+            low, high = min(low, season.used.day[i]), max(high, season.used.day[i])
     middle = 0.5 * (low + high) if low <= high else 0.0
-    while high - middle > _BYTE_MAX * TRIAL_QUANTA:
+    while high - middle > BYTE_MAX * TRIAL_QUANTA:
         coarsen(core, season)
         low, high, middle = 0.5 * low, 0.5 * high, 0.5 * middle
     for i in range(DAY_BINS):
-        known = season.day[i] != UNKNOWN
-        season.trial[i] = int(np.rint((season.day[i] - middle) / TRIAL_QUANTA)) if known else TRIAL_UNKNOWN
+        known = season.used.day[i] != UNKNOWN
+        season.searching.trial[i] = (
+            int(np.rint((season.used.day[i] - middle) / TRIAL_QUANTA)) if known else TRIAL_UNKNOWN
+        )
     core.anchor += middle * core.quantum
 
 
@@ -221,32 +227,32 @@ def learn_day(
 def learn_week(core: Core, season: Season, hour: int, error: float, weeks: float, share: float) -> None:
     """error: of the day alone. weeks: since learning began. share: of an hour that one sample covers."""
     rate = max(1.0 / (weeks + 1.0), 1.0 / _WEEKS_KEPT) * min(1.0, share)
-    week = core.week
-    known = week.quantum * season.week[hour]
+    week = season.week
+    known = week.quantum * season.used.week[hour]
     value = known + rate * (error - known)
-    if abs(value) > _BYTE_MAX * week.quantum:
+    if abs(value) > BYTE_MAX * week.quantum:
         week.quantum *= 2.0
         for i in range(WEEK_BINS):
-            season.week[i] = half(season.week[i])
-    quanta = min(max(value / week.quantum, -_BYTE_MAX), _BYTE_MAX)
-    season.week[hour] = rounded(core, quanta)
+            season.used.week[i] = half(season.used.week[i])
+    quanta = min(max(value / week.quantum, -BYTE_MAX), BYTE_MAX)
+    season.used.week[hour] = rounded(core, quanta)
 
 
 @compiled
 def scale_of_hour(core: Core, season: Season, hour: int) -> float:
     """The scale of the residuals at that hour, shrunk towards that of all hours."""
-    own, scale = core.quantum * season.scale[hour], core.residuals.scale
+    own, scale = core.quantum * season.used.scale[hour], core.residuals.scale
     return np.sqrt(_OWN * own * own + _ALL * scale * scale) if own > 0.0 else scale
 
 
 @compiled
 def learn_scale(core: Core, season: Season, hour: int, error: float, days: float, share: float) -> None:
     """error: absolute residual, bounded. share: of an hour that one sample covers."""
-    known = core.quantum * season.scale[hour]
+    known = core.quantum * season.used.scale[hour]
     if known <= 0.0:
         known = core.residuals.scale
     rate = max(1.0 / (days + 1.0), 1.0 / _DAYS_KEPT) * min(1.0, share)
     value = known + rate * (error - known)
     while value > _QUANTA_MAX * core.quantum:
         coarsen(core, season)
-    season.scale[hour] = rounded(core, value / core.quantum)
+    season.used.scale[hour] = rounded(core, value / core.quantum)
