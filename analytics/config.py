@@ -57,7 +57,7 @@ class DetectionConfig(BaseModel):
     trend_horizon_days: float = Field(14.0, gt=0, description="What will reach its limit within this time is reported.")
     trend_history_days: float = Field(3.0, ge=1, description="History that such a forecast rests on at least.")
     scored: dict[str, PositiveFloat] = Field(
-        _SCORED, description="Metrics with an anomaly score (1.6 KiB a series), and the least of each that matters."
+        _SCORED, description="Metrics with an anomaly score (1 KiB a series), and the least of each that matters."
     )
 
     @field_validator("scored")

@@ -4,9 +4,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-# Whatever the other numbers of a record are: a number in single precision, and one of 0 to 255.
+# Whatever the other numbers of a record are: a number in single precision, whole ones of 0 to 255 and to 65,535, and
+# one of either sign.
 Single = Annotated[float, "f4"]
 Few = Annotated[float, "u1"]
+Many = Annotated[float, "u2"]
+Signed = Annotated[float, "i2"]
 
 
 def record_of(fields: type, number: str = "f8") -> np.dtype[Any]:
@@ -21,6 +24,6 @@ def record_of(fields: type, number: str = "f8") -> np.dtype[Any]:
     >>> record_of(Point, "f4")
     dtype([('x', '<f4'), ('y', '<f4')])
     """
-    names = {float: number, Single: "f4", Few: "u1"}
+    names = {float: number, Single: "f4", Few: "u1", Many: "u2", Signed: "i2"}
     kinds = fields.__annotations__.items()
     return np.dtype([(name, names[kind] if kind in names else record_of(kind, number)) for name, kind in kinds])

@@ -31,12 +31,13 @@ RULES = {
     "baselines": Rule(settings=PER_COLLECTION),
     # Calibrated by the statistics that follow from the pace of the baselines
     "scores": Rule(
-        format=5,
+        format=6,
         migrations={
             1: formats.from_format_1,
             2: formats.from_format_2,
             3: formats.from_format_3,
             4: formats.from_format_4,
+            5: formats.from_format_5,
         },
         settings=(*PER_COLLECTION, "baseline_horizon_s"),
     ),

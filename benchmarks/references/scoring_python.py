@@ -61,13 +61,16 @@ def _main(given: str, found: str) -> None:
     if not os.environ.get("NUMBA_DISABLE_JIT"):
         raise SystemExit("expected NUMBA_DISABLE_JIT=1")
     vars(kernel)["prefetch"] = lambda array, row, first, size: None  # a hint to the processor: no part of the result
-    with np.load(given) as arrays:
-        state = {name.removeprefix(_STATE): array for name, array in arrays.items() if name.startswith(_STATE)}
-        times_ns, values = arrays["times_ns"], arrays["values"]
+    with np.load(given) as stored:
+        state = {name.removeprefix(_STATE): array for name, array in stored.items() if name.startswith(_STATE)}
+        times_ns, values = stored["times_ns"], stored["values"]
     detector = SeriesScorer()
     detector.restore(State(None, state))
-    for name in ("_core", "_tails", "_season", "_moment"):
-        setattr(detector, name, [_fields(record) for record in getattr(detector, name)])
+    arrays = detector._arrays()
+    records: dict[str, Any] = {
+        name: [_fields(record) for record in array] for name, array in arrays._asdict().items() if name != "pools"
+    }
+    vars(detector)["_arrays"] = lambda: arrays._replace(**records)
     began = time.process_time()
     with np.errstate(all="ignore"):
         columns = scored(detector, times_ns, values)

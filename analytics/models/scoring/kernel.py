@@ -13,15 +13,21 @@ from analytics.models.scoring.layout import (
     CORE,
     DAY_S,
     DRIFT_UP,
+    EXCESS,
     EXPERTS,
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
+    MINUTE_S,
     PHASE_DOWN,
     PHASE_UP,
+    SEARCHING,
+    USED,
     Core,
     Moment,
+    Season,
     Tails,
+    place_of,
 )
 from analytics.models.scoring.level import SIGMA_PER_SCALE
 from analytics.models.scoring.phase import FLOOR_SHARE
@@ -51,8 +57,9 @@ _LONG_SHARE = 0.35
 _VALUE_MAX = 1e30  # what single precision can hold
 _FAR, _NEAR = 8, 4  # rows ahead
 _ANYWHERE = 63  # bytes more, as a record may begin anywhere in a line of memory
+_DAY_AT, _WEEK_AT, _TRIAL_AT = place_of(USED, "day"), place_of(USED, "week"), place_of(SEARCHING, "trial")
 # Of the tails without heights, which few values need.
-_CORE_BYTES, _TAILS_BYTES = CORE.itemsize + _ANYWHERE, 4 * 4 * EXPERTS + _ANYWHERE
+_CORE_BYTES, _TAILS_BYTES = CORE.itemsize + _ANYWHERE, (3 * 4 + 2) * EXPERTS + _ANYWHERE
 
 
 @compiled
@@ -117,7 +124,7 @@ def judge(
         return 0.0, _NOTHING
     pace = _USUAL_STEP_S / min(max(core.interval_s, 1.0), _LONG_STEP_S)
     # The tails of a kind stand for values of the series' own.
-    history = max(core.values.count, tails.excesses[LEVEL_UP] / tail.SHARE)
+    history = max(core.values.count, tails.excesses[LEVEL_UP] / (EXCESS * tail.SHARE))
     level = (ALERT_NATS + _PACE_NATS * np.log(pace)) * (1.0 + _COLD_START / history)
     return most / level, reason
 
@@ -151,14 +158,17 @@ class Rows(NamedTuple):
 
 
 class SeriesArrays(NamedTuple):
-    """The state of all series as records of ``layout``, zero for a new one: ``Core``[n], ``Tails``[n], ``Season``[n].
+    """The state of all series as records of ``layout``, zero for a new one: ``Core``[n], ``Tails``[n], and of one
+    memory ``Used``[n] and ``Searching``[n]. weeks: ``Week``[n], part of the cores.
 
     pools: of all kinds, ``Pool``[kinds, EXPERTS]. moments: ``Moment``[1] to work in.
     """
 
     cores: NDArray[np.void]
+    weeks: NDArray[np.void]
     tails: NDArray[np.void]
-    seasons: NDArray[np.void]
+    used: NDArray[np.void]
+    searching: NDArray[np.void]
     pools: NDArray[np.void]
     moments: NDArray[np.void]
 
@@ -184,19 +194,24 @@ def load_ahead(rows: Rows, state: SeriesArrays, i: int) -> None:
         prefetch(state.tails, sid, 0, _TAILS_BYTES)
     if i + _NEAR < rows.sids.size:
         sid, time_s = rows.sids[i + _NEAR], rows.times_ns[i + _NEAR] * 1e-9
-        bin_s = state.cores[sid].bin_s
-        if bin_s > 0.0:
+        core = state.cores[sid]
+        if core.bin_minutes > 0.0:
             of_day_s = seasons.within(time_s, DAY_S)
             hour_of_week, hour_of_day = seasons.hours(time_s, of_day_s)
-            for first in (int(of_day_s / bin_s), hour_of_week, hour_of_day):
-                prefetch(state.seasons, sid, 2 * first, 1)
+            at = int(of_day_s / (MINUTE_S * core.bin_minutes))
+            prefetch(state.used, sid, 2 * hour_of_day, 1)
+            if core.season_proved > 0.5:
+                prefetch(state.used, sid, _DAY_AT + 2 * at, 1)
+                prefetch(state.used, sid, _WEEK_AT + hour_of_week, 1)
+            else:
+                prefetch(state.used, sid, _TRIAL_AT + at, 1)
 
 
 @compiled
 def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: bool, out: ScoreColumns) -> None:
     """muted: sum of ``MUTE_`` bits. bands: whether expected, lower and upper are wanted."""
     sids, times_ns, values, kinds = rows
-    cores, tail_rows, season_rows, pools, moments = state
+    cores, weeks, tail_rows, used, searching, pools, moments = state
     score, expected, lower, upper, reason = out
     statistics, now = np.zeros(EXPERTS), moments[0]
     for i in range(sids.size):
@@ -206,16 +221,17 @@ def score_rows(rows: Rows, state: SeriesArrays, pace: Pace, muted: int, bands: b
         if not np.isfinite(values[i]):
             continue
         x, time_s = min(max(values[i], -_VALUE_MAX), _VALUE_MAX), times_ns[i] * 1e-9
-        core, tails, season = cores[sids[i]], tail_rows[sids[i]], season_rows[sids[i]]
+        core, tails = cores[sids[i]], tail_rows[sids[i]]
+        season = Season(used[sids[i]], searching[sids[i]], weeks[sids[i]])
         count = core.values.count
         if count == 0.0:
             learning.begin(core, tails, season, x, time_s)
             reason[i] = _TOO_SHORT
             continue
-        moment.look(core, season.bins, time_s, now)
+        moment.look(core, season, time_s, now)
         if muted & MUTE_SEASON:
             now.has_season = now.season_proved = 0.0
-        moment.look_back(core, season.slots, x, time_s, now)
+        moment.look_back(core, season.searching.slots, x, time_s, now)
         moment.measure(core, x, now, statistics)
         way_back.measure(core, x, now, statistics)
         ready = count >= pace.warmup

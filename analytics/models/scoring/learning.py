@@ -18,10 +18,10 @@ from analytics.models.scoring.layout import (
     HOUR_S,
     LEVEL_DOWN,
     LEVEL_UP,
+    MINUTE_S,
     PHASE_DOWN,
     PHASE_UP,
-    UNKNOWN,
-    WEEK_FROM,
+    TRIAL_UNKNOWN,
     Core,
     Moment,
     Season,
@@ -44,8 +44,10 @@ _SEASON_CLIP, _SEASON_CLIP_FROM = 4.0, 40.0
 _BEGIN_DAYS, _PROVED_DAYS = 0.5, 2.0
 # Largest share of the scale about the plain level that a season may leave, until it is proved and from then on.
 _PROVED_BELOW, _PROVED_UNTIL = 0.7, 0.85
-_QUANTA = 2048.0  # of a scale, to begin with
-_WEEK_TRIAL_DAYS = 8.0
+_QUANTA = 4096.0  # of a scale, to begin with
+_RUNS_MAX = 255.0
+_WEEK_TRIAL_DAYS = 8.0  # since the season began; the week has been learned for six of them at least
+_WEEK_LEARNED_DAYS = 6.0
 
 
 @compiled
@@ -55,7 +57,7 @@ def begin(core: Core, tails: Tails, season: Season, x: float, time_s: float) -> 
     core.values.count, core.run, core.time_s = 1.0, 1.0, time_s
     for expert in range(EXPERTS):
         tail.begin(tails, expert)
-    season.bins[:WEEK_FROM] = UNKNOWN
+    season.searching.trial[:] = TRIAL_UNKNOWN
 
 
 @compiled
@@ -104,7 +106,7 @@ def learn_run(core: Core, x: float) -> None:
     if x == core.last:
         core.run += 1.0
         return
-    core.runs += 1.0
+    core.runs = min(core.runs + 1.0, _RUNS_MAX)
     core.run_mean += (core.run - core.run_mean) / min(core.runs, 50.0)
     core.run_max = max(0.999 * core.run_max, core.run)
     core.run, core.last = 1.0, x
@@ -132,7 +134,7 @@ def learn_moment(core: Core, tails: Tails, x: float, time_s: float, now: Moment,
 @compiled
 def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment, pace: Pace) -> None:
     """The profiles of day and week, their residuals, and whether these are small enough for the season to be used."""
-    bins, days, off = season.bins, now.season_days, x - core.anchor
+    days, off, proved = now.season_days, x - core.anchor, core.season_proved > 0.5
     between = (int(now.first_bin), int(now.second_bin), now.second_weight)
     error = off - now.of_day - now.of_week
     if now.has_season > 0.5:
@@ -140,21 +142,24 @@ def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment
         if residuals.count == 0.0:
             begin_residuals(core)
         clip = _SEASON_CLIP * max(residuals.scale, floor) if residuals.count > _SEASON_CLIP_FROM else abs(error)
-        if days > _WEEK_TRIAL_DAYS:
-            learn_whether_weekly(core, bins, off - now.of_day, int(now.hour_of_week), 5.0 * clip)
+        if proved:
+            hour_of_week, of_day = int(now.hour_of_week), off - now.of_day
+            if days > max(season.week.from_days + _WEEK_LEARNED_DAYS, _WEEK_TRIAL_DAYS):
+                learn_whether_weekly(core, season, of_day, hour_of_week, 5.0 * clip)
+            seasons.learn_week(core, season, hour_of_week, of_day, (days - season.week.from_days) / 7.0, of_hour)
         error = min(max(error, -clip), clip)
-        seasons.learn_week(core, bins, int(now.hour_of_week), off - now.of_day, (days - 1.0) / 7.0, of_hour)
         if residuals.count > RESIDUALS_MIN:
             error_max = 3.0 * max(now.residual_scale, RESIDUAL_FLOOR * floor)
             bounded = min(abs(now.residual - residuals.level), error_max)
-            seasons.learn_scale(core, bins, int(now.hour_of_day), bounded, days - 1.0, of_hour)
+            seasons.learn_scale(core, season, int(now.hour_of_day), bounded, days - 1.0, of_hour)
         levels.learn_fast(residuals, now.residual, floor, pace.alpha)
         levels.learn_level(residuals, now.residual, now.z_residual, floor, pace)
         if days >= _PROVED_DAYS and not period_is_better(core):
-            prove(core, tails)
+            prove(core, tails, season, days)
     else:
-        error = off - seasons.of_day(core, bins, between)
-    seasons.learn_day(core, bins, between, off - now.of_week, error, days, core.interval_s / core.bin_s)
+        error = off - seasons.of_day(core, season, between)
+    share = core.interval_s / (MINUTE_S * core.bin_minutes)
+    seasons.learn_day(core, season, between, x - core.anchor - now.of_week, error, days, share)
 
 
 @compiled
@@ -171,12 +176,13 @@ def begin_residuals(core: Core) -> None:
 
 
 @compiled
-def learn_whether_weekly(core: Core, bins: NDArray[np.int16], residual: float, hour: int, error_max: float) -> None:
+def learn_whether_weekly(core: Core, season: Season, residual: float, hour: int, error_max: float) -> None:
     """Errors of the day alone and with the hour of the week."""
     rate = max(1.0 / (core.residuals.count + 1.0), 1e-3)
-    core.day_error += rate * (min(abs(residual), error_max) - core.day_error)
-    with_week = abs(residual - seasons.read(core, bins, hour))
-    core.week_error += rate * (min(with_week, error_max) - core.week_error)
+    week = season.week
+    week.day_error += rate * (min(abs(residual), error_max) - week.day_error)
+    with_week = abs(residual - week.quantum * season.used.week[hour])
+    week.week_error += rate * (min(with_week, error_max) - week.week_error)
 
 
 @compiled
@@ -186,7 +192,7 @@ def period_is_better(core: Core) -> bool:
 
 
 @compiled
-def prove(core: Core, tails: Tails) -> None:
+def prove(core: Core, tails: Tails, season: Season, days: float) -> None:
     """A season is used while its residuals are clearly smaller than the distances from the plain level, and not of a
     series that mostly rests: its departures come at any time.
     """
@@ -194,6 +200,10 @@ def prove(core: Core, tails: Tails) -> None:
     proved = 1.0 if core.residuals.scale < share * core.values.scale and core.rest <= rests.RESTING else 0.0
     if proved == core.season_proved:
         return
+    if proved > 0.5:
+        seasons.settle(core, season, days)
+    else:
+        seasons.unsettle(core, season)
     core.season_proved = proved
     core.drift = core.drift_slow = core.phase.slot_s = core.phase.lag = core.phase.proved = 0.0
     for expert in (LEVEL_UP, LEVEL_DOWN, DRIFT_UP, DRIFT_DOWN):
@@ -207,12 +217,12 @@ def learn(core: Core, tails: Tails, season: Season, x: float, time_s: float, now
     levels.learn_step(core, x, now.floor, pace.alpha)
     learn_moment(core, tails, x, time_s, now, pace.alpha)
     if count == pace.warmup:
-        core.bin_s, core.season_from_s = seasons.bin_seconds(core.interval_s), time_s
+        core.bin_minutes, core.season_from_s = seasons.bin_minutes(core.interval_s), time_s
         core.quantum = max(core.values.scale, now.floor) / _QUANTA
-    elif core.bin_s > 0.0:
+    elif core.bin_minutes > 0.0:
         learn_season(core, tails, season, x, now, pace)
     if count >= pace.warmup and core.season_proved < 0.5:
         forecast = 0.5 * (now.period_low + now.period_high)
-        phases.learn(core, season.slots, x, time_s, forecast, now.z_period, now.floor)
+        phases.learn(core, season.searching.slots, x, time_s, forecast, now.z_period, now.floor)
     levels.learn_fast(core.values, x, now.floor, pace.alpha)
     levels.learn_values(core, x, now.z_value, now.floor, rests.departs(core, x), pace)

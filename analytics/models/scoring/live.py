@@ -1,6 +1,6 @@
 """Which live series have a calibrated anomaly score, and their state: the same scoring as for files.
 
-Every series has a level and a scale (``models/baseline.py``). The whole scoring takes forty times their memory, so live
+Every series has a level and a scale (``models/baseline.py``). The whole scoring takes 25 times their memory, so live
 it is kept for the metrics that ``DetectionConfig.scored`` names.
 """
 

@@ -15,10 +15,12 @@ from analytics.models.scoring.layout import (
     JUMP_UP,
     LEVEL_DOWN,
     LEVEL_UP,
+    MINUTE_S,
     PHASE_DOWN,
     PHASE_UP,
     Core,
     Moment,
+    Season,
 )
 from common.jit import compiled_unchecked as compiled
 
@@ -33,30 +35,30 @@ _STEP_WALK = 0.3
 _Z_MAX = 6.0  # in drift means
 _FLOOR_SHARE, _FLOOR_MIN = 1e-3, 1e-30
 _GROSS_SHARE = 0.3  # a series of mostly one value is measured by its exceptions
-_WEEK_FROM_DAYS, _WEEK_BETTER = 8.0, 0.85
+_WEEK_SEEN_DAYS, _WEEK_BETTER = 8.0, 0.85
 
 
 @compiled
-def look(core: Core, bins: NDArray[np.int16], time_s: float, now: Moment) -> None:
+def look(core: Core, season: Season, time_s: float, now: Moment) -> None:
     """Fills in what the season predicts for a moment."""
     now.has_season = now.of_day = now.of_week = 0.0
     plain = _GROSS_SHARE * core.gross_scale
     now.floor = max(_FLOOR_SHARE * abs(core.values.level) + _FLOOR_MIN, rests.scale_of(core, plain))
     now.season_proved = 0.0
-    if core.bin_s <= 0.0:
+    if core.bin_minutes <= 0.0:
         return
     now.season_days = (time_s - core.season_from_s) / DAY_S
     of_day_s = seasons.within(time_s, DAY_S)
-    first, second, weight = seasons.neighbours(of_day_s, core.bin_s, core.interval_s)
+    first, second, weight = seasons.neighbours(of_day_s, MINUTE_S * core.bin_minutes, core.interval_s)
     now.first_bin, now.second_bin, now.second_weight = first, second, weight
     now.hour_of_week, now.hour_of_day = seasons.hours(time_s, of_day_s)
-    day = (1.0 - weight) * seasons.read(core, bins, first) + weight * seasons.read(core, bins, second)
+    day = (1.0 - weight) * seasons.read(core, season, first) + weight * seasons.read(core, season, second)
     if now.season_days < 1.0 or np.isnan(day):
         return
     now.has_season, now.of_day, now.season_proved = 1.0, day, core.season_proved
-    if now.season_days >= _WEEK_FROM_DAYS and core.week_error < _WEEK_BETTER * core.day_error:
-        now.of_week = seasons.read(core, bins, int(now.hour_of_week))
-    now.residual_scale = seasons.scale_of_hour(core, bins, int(now.hour_of_day))
+    if core.season_proved > 0.5 and season.week.week_error < _WEEK_BETTER * season.week.day_error:
+        now.of_week = season.week.quantum * season.used.week[int(now.hour_of_week)]
+    now.residual_scale = seasons.scale_of_hour(core, season, int(now.hour_of_day))
 
 
 @compiled
@@ -90,7 +92,7 @@ def nearer(now: Moment) -> float:
     """The distance that is judged. A season of working days says nothing of the first weekend: until a week was seen, a
     value has to be unlike both the season and the plain level.
     """
-    if now.season_days < _WEEK_FROM_DAYS and abs(now.z_value) < abs(now.z):
+    if now.season_days < _WEEK_SEEN_DAYS and abs(now.z_value) < abs(now.z):
         return now.z_value
     return now.z
 

@@ -28,6 +28,7 @@ _OFF = 2.0  # standard deviations from which on a value is off
 _TURN = 0.06  # of a period
 _WINDOW = 0.015  # of a period, by which it may come early or late
 FLOOR_SHARE = 0.3
+_JUDGED_MAX, _RUN_MAX = 65535.0, 32767.0  # far beyond what any of the limits needs
 _HELD = 6.0  # standard deviations; a value further off is an event, and not what is expected next time
 
 Slots = NDArray[np.int16]
@@ -40,10 +41,10 @@ def span(phase: Phase, slots: Slots, slot: int, lag: int) -> tuple[float, float]
     Infinities in the wrong order when neither is.
     """
     wide = max(int(_WINDOW * lag + 0.5), 1) if lag >= _LAG_WIDE else 0
-    low, high = np.inf, -np.inf
+    low, high, oldest = np.inf, -np.inf, phase.newest - phase.earlier
     for times in range(1, 3):
         for i in range(slot - times * lag - wide, slot - times * lag + wide + 1):
-            if slot - i < SLOTS and i >= phase.oldest:
+            if slot - i < SLOTS and i >= oldest:
                 value = phase.anchor + phase.quantum * slots[i % SLOTS]
                 low, high = min(low, value), max(high, value)
     return low, high
@@ -62,7 +63,7 @@ def restart(core: Core, x: float, time_s: float, values_per_slot: float, floor: 
     phase = core.phase
     phase.values_per_slot, phase.slot_s, phase.anchor = values_per_slot, values_per_slot * core.interval_s, x
     phase.quantum = max(core.values.scale, floor) / _QUANTA
-    phase.newest = phase.oldest = np.floor(time_s / phase.slot_s)
+    phase.newest, phase.earlier = np.floor(time_s / phase.slot_s), 0.0
     search_again(phase)
 
 
@@ -77,7 +78,7 @@ def search_again(phase: Phase) -> None:
 def search_wider(core: Core, x: float, time_s: float, floor: float) -> None:
     """Searches for longer periods in wider slots, once the slots are full; after the widest with narrow ones again."""
     phase = core.phase
-    if phase.newest - phase.oldest < SLOTS - 1.0:
+    if phase.earlier < SLOTS - 1.0:
         search_again(phase)
     else:
         wider = phase.values_per_slot * 2.0 if phase.values_per_slot < _PER_SLOT_MAX else 1.0
@@ -117,7 +118,7 @@ def next_run(phase: Phase, z: float) -> tuple[float, float]:
     side = 1.0 if z > 0.0 else -1.0
     if phase.run * side <= 0.0:
         return side, z
-    return phase.run + side, side * min(abs(z), abs(phase.run_distance))
+    return min(max(phase.run + side, -_RUN_MAX), _RUN_MAX), side * min(abs(z), abs(phase.run_distance))
 
 
 @compiled
@@ -143,8 +144,8 @@ def learn(core: Core, slots: Slots, x: float, time_s: float, forecast: float, z:
     for i in range(int(phase.newest) + 1, int(slot)):
         slots[i % SLOTS] = slots[int(phase.newest) % SLOTS]
     slots[int(slot) % SLOTS] = int(np.rint(quanta))
+    phase.earlier = min(phase.earlier + slot - phase.newest, SLOTS - 1.0)
     phase.newest = slot
-    phase.oldest = max(phase.oldest, slot - SLOTS + 1.0)
     if is_new and phase.lag == 0.0:
         search(core, slots, x, time_s, floor)
 
@@ -155,7 +156,7 @@ def is_promising(core: Core, slots: Slots, slot: int, x: float) -> bool:
     phase = core.phase
     lag = int(phase.lag)
     rate = max(1.0 / (phase.judged + 1.0), 1.0 / (3.0 * lag * phase.values_per_slot + _TRIAL_MIN))
-    phase.judged += 1.0
+    phase.judged = min(phase.judged + 1.0, _JUDGED_MAX)
     phase.error += rate * (abs(error_of(phase, slots, slot, lag, x)) - phase.error)
     wrong = int(max(_WRONG_LAG * lag + 0.5, 1.0))
     phase.wrong_error += rate * (abs(error_of(phase, slots, slot, wrong, x)) - phase.wrong_error)
@@ -175,7 +176,7 @@ def is_promising(core: Core, slots: Slots, slot: int, x: float) -> bool:
 def search(core: Core, slots: Slots, x: float, time_s: float, floor: float) -> None:
     """Tries one more lag; after the last one the best is taken on trial, or slots are made wider."""
     phase = core.phase
-    filled = int(phase.newest - phase.oldest) + 1
+    filled = int(phase.earlier) + 1
     if filled < _FILLED_MIN:
         return
     lag = int(phase.lags_tried) + _LAG_MIN

@@ -7,7 +7,7 @@ warm-up begins with the mean of those instead of with what holds for series in g
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import PHASE_UP, Tails
+from analytics.models.scoring.layout import EXCESS, PHASE_UP, Tails
 from common.jit import compiled_unchecked as compiled
 
 OLD = 256.0  # values from which on a series adds its tails
@@ -41,4 +41,5 @@ def begin_tails(pool: NDArray[np.void], tails: Tails) -> None:
             return
         excess = np.exp(kind.log_excess)
         tails.threshold[expert], tails.excess[expert] = np.exp(kind.log_threshold), excess
-        tails.square[expert], tails.excesses[expert] = np.exp(kind.log_breadth) * excess * excess, _EXCESSES
+        tails.square[expert] = np.exp(kind.log_breadth) * excess * excess
+        tails.excesses[expert] = int(EXCESS * _EXCESSES)

@@ -10,7 +10,7 @@ from analytics.models.pace import Pace
 from analytics.models.scoring import kernel
 from analytics.models.scoring.kernel import REASONS as REASONS
 from analytics.models.scoring.kernel import Rows, ScoreColumns, SeriesArrays
-from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEASON, TAILS
+from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, POOL, SEARCHING, TAILS, USED, WEEK
 from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
@@ -18,7 +18,7 @@ from common.errors import BadInput
 _NUMBERS = {
     "core": (np.uint8, CORE),
     "tails": (np.uint8, TAILS),
-    "season": (np.int16, SEASON),
+    "season": (np.uint8, SEARCHING),
     "pools": (np.float64, np.dtype((POOL, EXPERTS))),
 }
 
@@ -52,7 +52,7 @@ class SeriesScorer:
     def __init__(self, *, memory: int = 384, warmup: int = 30, follow: int = 60) -> None:
         self._pace = Pace(1.0 / memory, warmup, follow)
         self._series = 0
-        self._core, self._tails, self._season = np.zeros(0, CORE), np.zeros(0, TAILS), np.zeros(0, SEASON)
+        self._core, self._tails, self._season = np.zeros(0, CORE), np.zeros(0, TAILS), np.zeros(0, SEARCHING)
         self._pools, self._moment = np.zeros((0, EXPERTS), POOL), np.zeros(1, MOMENT)
         no_kind = np.zeros(0, np.int64)
         self._one_row = Rows(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1), no_kind)
@@ -105,8 +105,11 @@ class SeriesScorer:
         return out.score.item(), *bands, out.reason.item()
 
     def _score_rows(self, rows: Rows, bands: bool, out: ScoreColumns) -> None:
-        state = SeriesArrays(self._core, self._tails, self._season, self._pools, self._moment)
-        kernel.score_rows(rows, state, self._pace, self._muted, bands, out)
+        kernel.score_rows(rows, self._arrays(), self._pace, self._muted, bands, out)
+
+    def _arrays(self) -> SeriesArrays:
+        weeks, used = self._core.view(WEEK), self._season.view(USED)
+        return SeriesArrays(self._core, weeks, self._tails, used, self._season, self._pools, self._moment)
 
     def _grow(self, series: int) -> None:
         self._series = max(self._series, series)

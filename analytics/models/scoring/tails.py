@@ -7,7 +7,7 @@ by stochastic approximation, and the tail by decayed moments (Hosking and Wallis
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import DRIFT_UP, RUNGS, STRETCH, Tails
+from analytics.models.scoring.layout import DRIFT_UP, EXCESS, RUNGS, STRETCH, Tails
 from common.jit import compiled_unchecked as compiled
 
 SHARE = 0.03  # of the values lie beyond the threshold
@@ -71,7 +71,7 @@ def learn_height(tails: Tails, expert: int, value: float, count: float) -> None:
         tails.top[expert] = 0
         tails.newest[expert] = count
     for step in range(int(tails.top[expert]), reached):
-        tails.ladder[step, expert] += np.uint16(STRETCH)
+        tails.ladder[step, expert] = min(int(tails.ladder[step, expert]) + int(STRETCH), 255)
     tails.top[expert] = max(int(tails.top[expert]), reached)
 
 
@@ -82,7 +82,7 @@ def shape_of(tails: Tails, expert: int) -> float:
     variance = tails.square[expert] - mean * mean
     if variance <= mean * mean or mean <= 0.0:
         return 0.0
-    excesses = tails.excesses[expert]
+    excesses = tails.excesses[expert] / EXCESS
     shape = 0.5 * (1.0 - mean * mean / variance) * excesses / (excesses + 10.0)
     return float(min(shape, _SHAPE_MAX))
 
@@ -121,7 +121,7 @@ def begin(tails: Tails, expert: int) -> None:
 def begin_at(tails: Tails, expert: int, threshold: float, excess: float, excesses: float) -> None:
     """An exponential tail of that mean excess, which counts for so many."""
     tails.threshold[expert], tails.excess[expert], tails.square[expert] = threshold, excess, 2.0 * excess * excess
-    tails.excesses[expert] = excesses
+    tails.excesses[expert] = int(EXCESS * excesses)
     tails.newest[expert] = tails.top[expert] = 0
     tails.ladder[:, expert] = 0
 
@@ -162,8 +162,9 @@ def learn(tails: Tails, expert: int, value: float, pace: float, weight: float, e
         tails.threshold[expert] -= np.float32(SHARE * step)
         return
     excess = min(excess, _EXCESS_MAX * tails.excess[expert])
-    rate = weight / (tails.excesses[expert] + PRIOR_EXCESSES)
+    excesses = tails.excesses[expert] / EXCESS
+    rate = weight / (excesses + PRIOR_EXCESSES)
     tails.excess[expert] = max(tails.excess[expert] + rate * (excess - tails.excess[expert]), excess_min)
     tails.square[expert] += np.float32(rate * (excess * excess - tails.square[expert]))
-    tails.excesses[expert] = min(tails.excesses[expert] + weight, _EXCESSES_MAX)
+    tails.excesses[expert] = int(np.rint(EXCESS * min(excesses + weight, _EXCESSES_MAX)))
     tails.threshold[expert] += np.float32((1.0 - SHARE) * step)

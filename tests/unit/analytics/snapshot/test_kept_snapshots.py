@@ -123,12 +123,12 @@ def rewritten(tmp_path: Path, change: Callable[[Head], object]) -> Path:
 
 
 def test_a_block_of_a_newer_version_begins_again_alone_and_names_the_remedy(tmp_path: Path) -> None:
-    path = rewritten(tmp_path, lambda head: head["blocks"].update({"scores": [6, ""]}))
+    path = rewritten(tmp_path, lambda head: head["blocks"].update({"scores": [7, ""]}))
     engine, found = loaded(path)
     assert list(found.begun_again) == ["scores"]
     cause, text = found.begun_again["scores"]
     assert cause is Cause.NEWER
-    assert "format 6, this version reads 5" in text
+    assert "format 7, this version reads 6" in text
     assert "start the newer version again" in text
     assert (engine.series.columns["slot"] == -1).all()
     assert np.isnan(engine.series.columns["anomaly"]).all()

@@ -5,7 +5,18 @@ from typing import Any
 import numpy as np
 
 from analytics.models.scoring import tails as tail
-from analytics.models.scoring.layout import CORE, EXPERTS, MOMENT, SEASON, TAILS, UNKNOWN, WEEK_FROM
+from analytics.models.scoring.layout import (
+    CORE,
+    EXPERTS,
+    MOMENT,
+    SEARCHING,
+    TAILS,
+    TRIAL_UNKNOWN,
+    UNKNOWN,
+    USED,
+    WEEK,
+    Season,
+)
 
 
 def _zeros(layout: np.dtype[Any]) -> Any:
@@ -20,11 +31,22 @@ def moment() -> Any:
     return _zeros(MOMENT)
 
 
+def core_and_season(proved: float = 0.0) -> tuple[Any, Any]:
+    """Nothing known of the day, which is used or on trial."""
+    cores, seasons = np.zeros(1, CORE), np.zeros(1, SEARCHING)
+    views = seasons.view(USED), seasons, cores.view(WEEK)
+    core, season = cores.view(np.recarray)[0], Season(*(view.view(np.recarray)[0] for view in views))
+    core.season_proved = proved
+    if proved:
+        season.used.day[:] = UNKNOWN
+    else:
+        season.searching.trial[:] = TRIAL_UNKNOWN
+    return core, season
+
+
 def season() -> Any:
-    """Nothing known of the day."""
-    empty = _zeros(SEASON)
-    empty.bins[:WEEK_FROM] = UNKNOWN
-    return empty
+    """Nothing known of the day, which is on trial."""
+    return core_and_season()[1]
 
 
 def tails() -> Any:

@@ -1,13 +1,16 @@
 """Scores depend on the past of their series alone: not on later values, on portions or on other series."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analytics.models.scoring.layout import STATE_BYTES
+from analytics.models.scoring.layout import CORE, STATE_BYTES
 from analytics.models.scoring.scorer import REASONS, Scores, SeriesScorer
+from analytics.snapshot.stateful import State
 from common.errors import BadInput
 
 START_NS = 1_700_000_000 * 10**9
@@ -62,6 +65,28 @@ def test_a_restored_scorer_continues_where_the_other_ended() -> None:
     first.score(times(1200)[:800], values[:800])
     second.restore(first.state())
     same(whole, second.score(times(1200)[800:], values[800:]), slice(800, 1200))
+
+
+def proved(scorer: SeriesScorer) -> bool:
+    return bool(scorer.state().arrays["core"].view(CORE)[0, 0]["season_proved"])
+
+
+def test_a_season_is_used_and_given_up_across_restarts_as_without_them() -> None:
+    """Both ways of a season's memory, and the turns from one to the other."""
+    rng = np.random.default_rng(1)
+    values = np.concatenate([traffic(288 * 6), 100 + np.cumsum(rng.normal(0, 8, 288 * 9)), traffic(288 * 6)])
+    at = times(values.size)
+    whole, scorer, used = SeriesScorer().score(at, values), SeriesScorer(), []
+    for start in range(0, values.size, 200):
+        part = slice(start, start + 200)
+        same(whole, scorer.score(at[part], values[part]), part)
+        used.append(proved(scorer))
+        restarted = SeriesScorer()
+        restarted.restore(State(None, {name: array.copy() for name, array in scorer.state().arrays.items()}))
+        scorer = restarted
+    turns = [now for before, now in pairwise([False, *used]) if now != before]
+    assert turns[:2] == [True, False]
+    assert used[-1]
 
 
 def test_forgotten_series_leave_the_others_as_they_were() -> None:
@@ -119,7 +144,7 @@ def test_columns_of_unequal_length_are_refused() -> None:
         SeriesScorer().score(times(3), np.zeros(3), np.array([0, -1, 0]))
 
 
-def test_a_series_takes_at_most_two_kibibytes() -> None:
+def test_a_series_takes_at_most_a_kibibyte_with_a_season_and_without() -> None:
     scorer = SeriesScorer()
     scorer.score(times(1), np.zeros(1))
-    assert sum(array.nbytes for array in scorer.state().arrays.values()) == STATE_BYTES <= 2048
+    assert sum(array.nbytes for array in scorer.state().arrays.values()) == STATE_BYTES <= 1024

@@ -10,6 +10,7 @@ from analytics.models.scoring.kernel import REASONS
 from analytics.models.scoring.layout import (
     DRIFT_DOWN,
     DRIFT_UP,
+    EXCESS,
     EXPERTS,
     JUMP_DOWN,
     JUMP_UP,
@@ -114,7 +115,7 @@ def test_short_history_and_the_pace_move_the_alert_level(count: float, interval_
 def test_what_a_kind_has_learned_counts_as_history() -> None:
     core, tails, statistics = records.core(), records.tails(), np.zeros(EXPERTS)
     core.values.count, core.interval_s, statistics[DRIFT_UP] = 30.0, 300.0, 3.9
-    tails.excesses[LEVEL_UP] = 20.0  # three in a hundred values are excesses
+    tails.excesses[LEVEL_UP] = EXCESS * 20.0  # three in a hundred values are excesses
     score, _ = kernel.judge(core, tails, statistics, 1.0, False, 0)
     assert score == pytest.approx(4.5066 / (9.6 * (1.0 + 30.0 / (20.0 / 0.03))), rel=1e-5)
 

@@ -7,13 +7,14 @@ from analytics.models.pace import Pace
 from analytics.models.scoring import learning
 from analytics.models.scoring.layout import (
     DRIFT_UP,
+    EXCESS,
     EXPERTS,
     JUMP_UP,
     LEVEL_UP,
     PHASE_UP,
     STRETCH,
-    UNKNOWN,
-    WEEK_FROM,
+    TRIAL_QUANTA,
+    TRIAL_UNKNOWN,
 )
 from tests.unit.analytics.models.scoring import records
 
@@ -23,13 +24,13 @@ PACE = Pace(alpha=0.01, warmup=30, follow=60)
 def test_a_series_begins_with_its_first_value() -> None:
     core, tails, season = records.core(), records.tails(), records.season()
     tails.threshold[:] = 0.0
-    season.bins[:] = 0
+    season.searching.trial[:] = 0
     learning.begin(core, tails, season, 7.0, 100.0)
     assert (core.values.level, core.values.fast, core.anchor, core.last) == (7.0, 7.0, 7.0, 7.0)
     assert (core.values.count, core.run, core.time_s) == (1.0, 1.0, 100.0)
     assert (tails.threshold > 2.0).all()
-    assert (season.bins[:WEEK_FROM] == UNKNOWN).all()
-    assert (season.bins[WEEK_FROM:] == 0).all()
+    assert (season.searching.trial == TRIAL_UNKNOWN).all()
+    assert (season.used.scale == 0).all()
 
 
 def test_runs_of_equal_values_are_counted() -> None:
@@ -76,11 +77,11 @@ def test_the_gross_scale_has_all_outliers_in_it(gross: float, expected: float) -
 def test_a_season_is_proved_below_0_7_and_given_up_above_0_85(
     before: float, residual_scale: float, after: float
 ) -> None:
-    core, tails = records.core(), records.tails()
-    core.season_proved, core.values.scale, core.residuals.scale, core.drift = before, 1.0, residual_scale, 5.0
+    tails, (core, season) = records.tails(), records.core_and_season(before)
+    core.values.scale, core.residuals.scale, core.drift = 1.0, residual_scale, 5.0
     tails.threshold[:] = 9.0
     core.phase.slot_s, core.phase.lag, core.phase.proved = 60.0, 7.0, 1.0
-    learning.prove(core, tails)
+    learning.prove(core, tails, season, 2.0)
     assert core.season_proved == after
     changed = before != after
     assert core.drift == (0.0 if changed else 5.0), "distances mean something else from now on"
@@ -98,11 +99,12 @@ def test_a_season_is_not_proved_beside_a_period_that_leaves_less(proved: int, of
 
 def test_a_bin_is_the_mean_of_its_first_day() -> None:
     core, season, now = records.core(), records.season(), records.moment()
-    core.bin_s, core.interval_s, core.quantum, core.anchor = 600.0, 60.0, 2.0**-10, 100.0
+    core.bin_minutes, core.interval_s, core.quantum, core.anchor = 10.0, 60.0, 2.0**-10, 100.0
     now.first_bin, now.second_bin = 0, 1
     for x in (104.0, 106.0) * 5:
         learning.learn_season(core, records.tails(), season, x, now, PACE)
-    assert core.quantum * season.bins[0] == pytest.approx(4.9, abs=0.2)
+        core.values.count += 1.0
+    assert TRIAL_QUANTA * core.quantum * season.searching.trial[0] == pytest.approx(4.9, abs=0.2)
 
 
 @pytest.mark.parametrize(("rest", "expected"), [(0.5, (144.0, 8.0, 3.0)), (0.7, (1.0, 0.0, 0.0))])
@@ -115,9 +117,9 @@ def test_residuals_begin_with_the_plain_scales(rest: float, expected: tuple[floa
 
 
 def test_a_series_that_rests_has_no_season() -> None:
-    core, tails = records.core(), records.tails()
-    core.season_proved, core.values.scale, core.rest = 1.0, 1.0, 0.76
-    learning.prove(core, tails)
+    core, season = records.core_and_season(1.0)
+    core.values.scale, core.rest = 1.0, 0.76
+    learning.prove(core, records.tails(), season, 2.0)
     assert core.season_proved == 0.0
 
 
@@ -165,9 +167,9 @@ def test_what_is_reported_is_not_history(
     core, tails, statistics = records.core(), records.tails(), np.zeros(EXPERTS)
     core.values.count, core.interval_s, core.reported, core.streak = count, interval_s, reported, streak
     statistics[LEVEL_UP] = 30.0
-    tails.excesses[LEVEL_UP] = 90.0
+    tails.excesses[LEVEL_UP] = EXCESS * 90.0
     learning.learn_tails(core, tails, statistics, PACE, score)
-    assert tails.excesses[LEVEL_UP] - 90.0 == pytest.approx(weight, rel=1e-3)
+    assert tails.excesses[LEVEL_UP] / EXCESS - 90.0 == pytest.approx(weight, rel=1e-3)
     unusual = 1.0 if score >= 0.8 else 0.0
     assert core.reported == pytest.approx(reported * (1.0 - 1.0 / 5000.0) + unusual)
 
@@ -203,10 +205,11 @@ def test_tails_of_a_period_begin_with_its_first_trial() -> None:
 
 @pytest.mark.parametrize(("count", "rate"), [(9.0, 0.1), (1e6, 1e-3)])
 def test_the_errors_of_day_and_week_are_bounded_running_means(count: float, rate: float) -> None:
-    core, season = records.core(), records.season()
-    core.residuals.count, core.quantum, core.day_error, core.week_error = count, 0.5, 1.0, 1.0
-    season.bins[WEEK_FROM] = 6
-    learning.learn_whether_weekly(core, season.bins, 4.0, WEEK_FROM, 5.0)
-    assert (core.day_error, core.week_error) == pytest.approx((1.0 + rate * 3.0, 1.0 + rate * 0.0))
-    learning.learn_whether_weekly(core, season.bins, 400.0, WEEK_FROM, 1.0)
-    assert core.day_error < 1.0 + rate * 3.0
+    core, season = records.core_and_season(1.0)
+    week = season.week
+    core.residuals.count, week.quantum, week.day_error, week.week_error = count, 0.5, 1.0, 1.0
+    season.used.week[0] = 6
+    learning.learn_whether_weekly(core, season, 4.0, 0, 5.0)
+    assert (week.day_error, week.week_error) == pytest.approx((1.0 + rate * 3.0, 1.0 + rate * 0.0))
+    learning.learn_whether_weekly(core, season, 400.0, 0, 1.0)
+    assert week.day_error < 1.0 + rate * 3.0

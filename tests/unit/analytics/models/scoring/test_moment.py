@@ -16,8 +16,9 @@ from analytics.models.scoring.layout import (
     LEVEL_DOWN,
     LEVEL_UP,
     PHASE_UP,
-    SCALE_FROM,
-    WEEK_FROM,
+    TRIAL_QUANTA,
+    TRIAL_UNKNOWN,
+    UNKNOWN,
 )
 from tests.unit.analytics.models.scoring import records
 
@@ -35,18 +36,21 @@ def plain() -> Any:
 
 def daily(days: float, proved: float = 1.0) -> tuple[Any, Any]:
     """A series whose day is 5 above the anchor of 100, and whose scale is 2 in the first hour."""
-    core, season = plain(), records.season()
-    core.bin_s, core.interval_s, core.quantum, core.season_proved = 600.0, 60.0, 0.5, proved
+    core, season = plain(), records.core_and_season(proved)[1]
+    core.bin_minutes, core.interval_s, core.quantum, core.season_proved = 10.0, 60.0, 0.5 / TRIAL_QUANTA, proved
     core.season_from_s, core.anchor, core.residuals.scale = -86_400.0 * days, 100.0, 2.0
-    season.bins[:WEEK_FROM] = 10
-    season.bins[SCALE_FROM] = 4
-    season.bins[WEEK_FROM + 24 * 4] = 6  # the first hour of a Thursday
+    if proved:
+        season.used.day[:] = 10 * TRIAL_QUANTA
+        season.used.week[24 * 4], season.week.quantum = 6, 0.5  # the first hour of a Thursday
+    else:
+        season.searching.trial[:] = 10
+    season.used.scale[0] = 4 * TRIAL_QUANTA
     return core, season
 
 
 def looked(core: Any, season: Any, time_s: float = 0.0) -> Any:
     now = records.moment()
-    moment.look(core, season.bins, time_s, now)
+    moment.look(core, season, time_s, now)
     return now
 
 
@@ -71,16 +75,20 @@ def test_a_season_predicts_from_its_second_day_on(days: float, has_season: float
     assert (now.has_season, now.of_day, now.season_proved) == (has_season, 5.0 * has_season, has_season)
 
 
-def test_a_bin_that_is_unknown_predicts_nothing() -> None:
-    core, season = daily(3.0)
-    season.bins[0] = -32768
+@pytest.mark.parametrize("proved", [0.0, 1.0])
+def test_a_bin_that_is_unknown_predicts_nothing(proved: float) -> None:
+    core, season = daily(3.0, proved)
+    if proved:
+        season.used.day[0] = UNKNOWN
+    else:
+        season.searching.trial[0] = TRIAL_UNKNOWN
     assert looked(core, season, 300.0).has_season == 0.0
 
 
-@pytest.mark.parametrize(("days", "week_error", "of_week"), [(7.9, 0.1, 0.0), (8.0, 0.84, 3.0), (8.0, 0.86, 0.0)])
-def test_the_week_is_used_after_eight_days_where_it_is_better(days: float, week_error: float, of_week: float) -> None:
-    core, season = daily(days)
-    core.day_error, core.week_error = 1.0, week_error
+@pytest.mark.parametrize(("proved", "week_error", "of_week"), [(1.0, 0.84, 3.0), (1.0, 0.86, 0.0), (0.0, 0.84, 0.0)])
+def test_the_week_is_used_where_it_is_better(proved: float, week_error: float, of_week: float) -> None:
+    core, season = daily(9.0, proved)
+    season.week.day_error, season.week.week_error = 1.0, week_error
     assert looked(core, season).of_week == of_week
 
 
@@ -88,7 +96,7 @@ def test_a_proved_season_is_expected_with_the_scale_of_the_hour() -> None:
     core, season = daily(3.0)
     core.residuals.level = 0.5
     now = looked(core, season)
-    assert now.residual_scale == pytest.approx(seasons.scale_of_hour(core, season.bins, SCALE_FROM))
+    assert now.residual_scale == pytest.approx(seasons.scale_of_hour(core, season, 0))
     assert moment.expectation(core, now) == pytest.approx((100.0 + 5.0 + 0.5, SIGMA * 2.0))
 
 
@@ -104,9 +112,10 @@ def test_a_period_predicts_only_where_no_season_is_used(proved: float, low: floa
     core, season, now = plain(), records.season(), records.moment()
     phase = core.phase
     phase.slot_s, phase.quantum, phase.lag, phase.judged, phase.newest = 1.0, 1.0, 4.0, 99.0, 21.0
-    season.slots[:] = 10
+    phase.earlier = 21.0
+    season.searching.slots[:] = 10
     now.season_proved = proved
-    moment.look_back(core, season.slots, 10.0, 22.0, now)
+    moment.look_back(core, season.searching.slots, 10.0, 22.0, now)
     assert now.period_low == pytest.approx(low, nan_ok=True)
 
 

@@ -14,10 +14,10 @@ from tests.unit.analytics.models.scoring import records
 
 def with_slots(values: Sequence[float], newest: int, quantum: float = 1.0) -> tuple[Any, Any]:
     """A core and slots of one second that hold these values, the last one in slot ``newest``."""
-    core, slots = records.core(), records.season().slots
+    core, slots = records.core(), records.season().searching.slots
     phase = core.phase
     phase.values_per_slot, phase.slot_s, phase.quantum = 1.0, 1.0, quantum
-    phase.newest, phase.oldest = newest, newest - len(values) + 1
+    phase.newest, phase.earlier = newest, len(values) - 1
     for slot, value in enumerate(values, newest - len(values) + 1):
         slots[slot % SLOTS] = round(value / quantum)
     return core, slots
@@ -110,7 +110,7 @@ def test_a_turn_may_come_early_or_late_by_six_per_cent(lag: float, run: float, e
 
 def learned(values: Sequence[float], step_s: float = 10.0) -> Any:
     """The core after these values, one a step."""
-    core, slots = records.core(), records.season().slots
+    core, slots = records.core(), records.season().searching.slots
     core.interval_s, core.values.scale, core.values.fast_scale = step_s, 10.0, 10.0
     for number, value in enumerate(values):
         time_s = number * step_s
@@ -131,7 +131,7 @@ def test_a_period_longer_than_the_slots_is_found_in_wider_slots() -> None:
     turn = np.repeat(np.random.default_rng(1).normal(0.0, 10.0, 10), 40)
     phase = learned(np.resize(turn, 6000).tolist()).phase
     assert phase.values_per_slot > 1.0
-    assert phase.lag * phase.values_per_slot == 400
+    assert int(phase.lag) * int(phase.values_per_slot) == 400
     assert phase.proved == 1.0
 
 
@@ -159,14 +159,15 @@ def test_after_a_gap_of_all_slots_it_begins_again(time_s: float) -> None:
     core.interval_s, core.phase.lag = 1.0, 4.0
     phases.learn(core, slots, 5.0, time_s, math.nan, 0.0, 0.1)
     assert (core.phase.anchor, core.phase.lag, core.phase.best_share) == (5.0, 0.0, 1.0)
-    assert core.phase.newest == core.phase.oldest == time_s
+    assert (core.phase.newest, core.phase.earlier) == (time_s, 0.0)
 
 
 def test_a_value_far_out_of_range_begins_again_around_it() -> None:
     core, slots = with_slots([1.0, 2.0], 11)
     core.interval_s, core.values.scale = 1.0, 512.0
     phases.learn(core, slots, 40_000.0, 12.0, math.nan, 0.0, 0.1)
-    assert (core.phase.anchor, core.phase.quantum, core.phase.oldest) == (40_000.0, 1.0, 12.0)
+    assert (core.phase.anchor, core.phase.quantum, core.phase.newest) == (40_000.0, 1.0, 12.0)
+    assert core.phase.earlier == 0.0
 
 
 def test_an_event_in_a_proved_period_is_not_what_is_expected_next_time() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analytics.models.scoring import pooled
-from analytics.models.scoring.layout import EXPERTS, LEVEL_UP, PHASE_UP, POOL
+from analytics.models.scoring.layout import EXCESS, EXPERTS, LEVEL_UP, PHASE_UP, POOL
 from tests.unit.analytics.models.scoring import records
 
 
@@ -39,7 +39,7 @@ def test_a_new_series_begins_with_the_tails_of_its_kind_once_there_are_eight(sam
     if begins:
         assert tails.threshold[:PHASE_UP] == pytest.approx(5.0)
         assert tails.square[:PHASE_UP] == pytest.approx(3.0 * 2.0 * 2.0)
-        assert tails.excesses[LEVEL_UP] == 20.0
+        assert tails.excesses[LEVEL_UP] == EXCESS * 20.0
         assert (tails.threshold[PHASE_UP:] == before[PHASE_UP:]).all()
     else:
         assert (tails.threshold == before).all()

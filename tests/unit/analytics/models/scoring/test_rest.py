@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.models.scoring import rest
-from analytics.models.scoring.layout import DRIFT_UP, JUMP_DOWN, JUMP_UP, LEVEL_DOWN, LEVEL_UP
+from analytics.models.scoring.layout import DRIFT_UP, EXCESS, JUMP_DOWN, JUMP_UP, LEVEL_DOWN, LEVEL_UP
 from analytics.models.scoring.scorer import Scores, SeriesScorer
 from tests.unit.analytics.models.scoring import records
 
@@ -63,7 +63,7 @@ def test_tails_begin_again_once_the_height_of_departures_is_known(share: float, 
     assert (tails.threshold == 90.0).all()
     rest.learn(core, tails, 4.0, 0.001, True)
     assert (tails.threshold[[LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN]] == (2.0 if begins else 90.0)).all()
-    assert (tails.excesses[LEVEL_UP], tails.threshold[DRIFT_UP]) == (10.0 if begins else 0.0, 90.0)
+    assert (tails.excesses[LEVEL_UP] / EXCESS, tails.threshold[DRIFT_UP]) == (10.0 if begins else 0.0, 90.0)
     tails.threshold[:] = 90.0
     rest.learn(core, tails, 4.0, 0.001, True)
     assert (tails.threshold == 90.0).all(), "but once"

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from analytics.models.scoring import tails as tail
-from analytics.models.scoring.layout import DRIFT_UP, EXPERTS, LEVEL_UP, PHASE_UP, RUNGS, STRETCH
+from analytics.models.scoring.layout import DRIFT_UP, EXCESS, EXPERTS, LEVEL_UP, PHASE_UP, RUNGS, STRETCH
 from tests.unit.analytics.models.scoring import records
 
 E = LEVEL_UP
@@ -38,14 +38,14 @@ def test_a_new_tail_is_exponential(expert: int, threshold: float, excess: float)
 )
 def test_the_shape_follows_from_the_moments(excess: float, square: float, excesses: float, shape: float) -> None:
     tails = records.tails()
-    tails.excess[E], tails.square[E], tails.excesses[E] = excess, square, excesses
+    tails.excess[E], tails.square[E], tails.excesses[E] = excess, square, EXCESS * excesses
     assert tail.shape_of(tails, E) == pytest.approx(shape, rel=1e-6)
 
 
 def test_surprise_of_a_pareto_tail() -> None:
     """-ln(0.03 (1 + ξ y / σ)^(-1 / ξ)), where σ is the mean times 1 - ξ (Hosking and Wallis 1987)."""
     tails = records.tails()
-    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 1.0, 3.0, 90.0
+    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 1.0, 3.0, EXCESS * 90.0
     shape = 0.225
     probability = 0.03 * (1.0 + shape * 4.0 / (1.0 - shape)) ** (-1.0 / shape)
     assert tail.surprise(tails, E, 6.0) == pytest.approx(-math.log(probability), abs=1e-3)
@@ -55,7 +55,7 @@ def test_surprise_of_a_pareto_tail() -> None:
 @pytest.mark.parametrize("nats", [4.0, 8.8, 20.0])
 def test_the_limit_is_the_value_of_that_surprise(square: float, nats: float) -> None:
     tails = records.tails()
-    tails.square[E], tails.excess[E], tails.excesses[E] = square, 1.0, 90.0
+    tails.square[E], tails.excess[E], tails.excesses[E] = square, 1.0, EXCESS * 90.0
     assert tail.surprise(tails, E, tail.limit(tails, E, nats)) == pytest.approx(nats, rel=1e-6)
 
 
@@ -69,20 +69,20 @@ def test_a_value_below_the_threshold_lowers_it_by_the_share_of_a_step() -> None:
 
 def test_a_value_beyond_the_threshold_raises_it_and_teaches_the_moments() -> None:
     tails = records.tails()
-    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 0.5, 0.6, 10.0
+    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 0.5, 0.6, EXCESS * 10.0
     tail.learn(tails, E, 3.0, 0.4, 1.0, 0.15)
     assert tails.threshold[E] == pytest.approx(2.0 + 0.97 * 0.5 * 0.4)
     assert tails.excess[E] == pytest.approx(0.5 + (1.0 - 0.5) / 20.0)
     assert tails.square[E] == pytest.approx(0.6 + (1.0 - 0.6) / 20.0)
-    assert tails.excesses[E] == 11.0
+    assert tails.excesses[E] == EXCESS * 11.0
 
 
 def test_one_value_counts_for_twelve_mean_excesses_at_most() -> None:
     tails = records.tails()
-    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 0.5, 0.5, 119.5
+    tails.threshold[E], tails.excess[E], tails.square[E], tails.excesses[E] = 2.0, 0.5, 0.5, EXCESS * 119.5
     tail.learn(tails, E, 1e6, 0.4, 1.0, 0.15)
     assert tails.excess[E] == pytest.approx(0.5 + (6.0 - 0.5) / 129.5)
-    assert tails.excesses[E] == 120.0, "old excesses are forgotten"
+    assert tails.excesses[E] == EXCESS * 120.0, "old excesses are forgotten"
 
 
 def test_the_mean_excess_has_a_lower_limit() -> None:
@@ -122,7 +122,7 @@ def test_heights_are_forgotten_before_a_ladder_is_full() -> None:
     while count < 40_000.0:
         tail.learn_height(tails, E, 1e9, count)
         most, count = max(most, stretches(tails).max()), count + np.floor(tail.stretch(count)) + 1.0
-    assert 10.0 < most < 30.0
+    assert 10.0 < most < 255.0 / STRETCH
 
 
 def test_a_stretch_of_values_counts_once_on_each_rung_that_it_reaches() -> None:
