@@ -192,27 +192,27 @@ class ServerConnection(Connection):
     def _answer(self, stream: Stream, message: bytes | None, refusal: Refused) -> None:
         is_alone = message is None
         stream.trailers = trailers(refusal.status, refusal.message, refusal.after_s, alone=is_alone)
-        if message is not None:
-            self._write(frame(frames.HEADERS, frames.END_HEADERS, stream.number, response_headers()))
-            stream.unsent = b"\0" + len(message).to_bytes(4, "big") + message
-        self._flush(stream)
+        if message is None:
+            self._flush(stream)
+            return
+        stream.unsent = b"\0" + len(message).to_bytes(4, "big") + message
+        self._flush(stream, frame(frames.HEADERS, frames.END_HEADERS, stream.number, response_headers()))
 
-    def _flush(self, stream: Stream) -> None:
-        """Sends what the client takes; at the end the trailers, which need no credit."""
-        size = max(0, min(len(stream.unsent), stream.credit, self._requests.credit))
+    def _flush(self, stream: Stream, head: bytes = b"") -> None:
+        """Sends ``head`` and what the client takes; at the end the trailers, which need no credit. As one write: for a
+        small answer each costs more than all else."""
+        size, sent = max(0, min(len(stream.unsent), stream.credit, self._requests.credit)), [head]
         for at in range(0, size, frames.FRAME_BYTES_MAX):
             part = stream.unsent[at : min(size, at + frames.FRAME_BYTES_MAX)]
-            self._write(frame(frames.DATA, 0, stream.number, part))
+            sent.append(frame(frames.DATA, 0, stream.number, part))
         stream.unsent = stream.unsent[size:]
         stream.credit -= size
         self._requests.credit -= size
-        if stream.unsent:
-            return
-        end = frame(frames.HEADERS, frames.END_HEADERS | frames.END_STREAM, stream.number, stream.trailers)
-        if not stream.is_whole:
-            end += number_frame(frames.RST_STREAM, stream.number, frames.NO_ERROR)
-        self._write(end)
-        self._requests.close(stream)
+        if not stream.unsent:
+            sent.append(_end_of(stream))
+        self._write(b"".join(sent))
+        if not stream.unsent:
+            self._requests.close(stream)
 
     def _fail(self, fault: CallEnded | ValueError) -> None:
         code = fault.code if isinstance(fault, Http2Error) else frames.PROTOCOL_ERROR
@@ -259,3 +259,10 @@ class ServerConnection(Connection):
             self._end(RefusalReason.IDLE, Http2Error(f"no call for {IDLE_S:g} s", frames.NO_ERROR))
         else:
             super()._ping_if_quiet()
+
+
+def _end_of(stream: Stream) -> bytes:
+    end = frame(frames.HEADERS, frames.END_HEADERS | frames.END_STREAM, stream.number, stream.trailers)
+    if not stream.is_whole:
+        end += number_frame(frames.RST_STREAM, stream.number, frames.NO_ERROR)
+    return end
