@@ -91,12 +91,12 @@ async def test_a_file_is_read_once_and_again_when_it_has_changed(
 
     file = tmp_path / "one.txt"
     put(file, TEXT)
-    monkeypatch.setattr(Path, "open", counting)
     collector = make(tmp_path, context)
-    for _ in range(3):
-        await collected(collector)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", counting)
+        for _ in range(3):
+            await collected(collector)
     assert opened == [file]
-    monkeypatch.undo()
     put(file, TEXT.replace("65.49       3", "60.00       3"), age_s=1800)
     assert values(await collected(collector))[LARGEST] == 60_000_000_000
 
