@@ -111,12 +111,15 @@ class Settings(BaseModel):
         job_sources = len(self.ingest.job_sources) + len(self.ingest.kubernetes_sources)
         further = {section: len(getattr(self.ingest, section)) for section in OF_INGEST if section not in _COUNTED}
         others = ", ".join(f"{section} ({number})" for section, number in further.items() if number)
+        mapped = self.ingest.mapped()
+        unnamed = ", ".join(one.name for one in self.metrics if not one.origins and one.name not in mapped)
         return [
             f"cluster {self.general.cluster}, bus {self.bus.kind}",
             f"{_count(len(self.ingest.scrape_configs), 'scrape job')}, "
             f"{_count(len(self.ingest.gnmi_configs), 'gNMI job')}, {_count(job_sources, 'job source')}, "
             f"{'an' if self.ingest.inventory else 'no'} inventory{nothing}",
             *([f"further sources: {others}"] if others else []),
+            *([f"metrics that no origin and no mapping here names: {unnamed}"] if unnamed else []),
             f"receivers: {', '.join(receiver.name for receiver in self.alerting.receivers) or 'none'}",
             f"links in pages: {mask_userinfo(alerting.external_url) or 'none: alerting.external_url is missing'}",
             f"links to boards: {mask_userinfo(alerting.grafana_url) or 'none: alerting.grafana_url is missing'}",

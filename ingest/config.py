@@ -1,5 +1,6 @@
 """What the ingest stage collects, and how it gets to the bus."""
 
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -165,6 +166,15 @@ class CollectorSections(BaseModel):
         default=(), description="Kernel logs, for the XIDs that the NVIDIA driver writes there."
     )
     inventory: InventoryConfig | None = Field(default=None, description="Devices and what they contain, from a file.")
+
+    def mapped(self) -> frozenset[str]:
+        """The metrics that a ``mapping`` names."""
+        pushed = chain(
+            *(job.rules for job in self.otlp_receivers),
+            *(job.rules for job in self.remote_write_receivers),
+            *(job.rules for job in self.kafka_sources),
+        )
+        return frozenset(entry.metric for each in (*self.scrape_configs, *pushed) for entry in each.mapping)
 
     @model_validator(mode="after")
     def _names_differ(self) -> "CollectorSections":

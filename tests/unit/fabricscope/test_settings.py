@@ -294,6 +294,24 @@ def test_a_mapping_alone_may_say_what_a_metric_of_the_user_s_own_is_called(tmp_p
     settings = load_settings(write(tmp_path, f"metrics: [{own}]\nscrape_configs: [{job}]\n"))
     (origin,) = settings.ingest.scrape_configs[0].origins()
     assert (origin[0].name, origin[0].unit, origin[1].name) == ("nccl_bandwidth", "ratio", "bw")
+    assert not any("nccl_bandwidth" in line for line in settings.summary())
+    settings = load_settings(write(tmp_path, f"metrics: [{own}, {OWN}]\n"))
+    assert "metrics that no origin and no mapping here names: nccl_bandwidth" in settings.summary()
+    load_settings(None)
+
+
+@pytest.mark.parametrize(
+    "receiver",
+    [
+        'otlp_receivers: [{listen: "127.0.0.1:4317", allow: [127.0.0.1], RULES}]',
+        "remote_write_receivers: [{host: 127.0.0.1, port: 9201, RULES}]",
+    ],
+)
+def test_a_mapping_of_what_is_pushed_names_a_metric_too(tmp_path, receiver):
+    own = "{name: nccl_bandwidth, kind: gauge, unit: ratio, help: Share of the best.}"
+    rules = receiver.replace("RULES", "rules: [{source: x, mapping: [{metric: nccl_bandwidth, name: bw}]}]")
+    settings = load_settings(write(tmp_path, f"metrics: [{own}]\n{rules}\n"))
+    assert settings.ingest.mapped() == {"nccl_bandwidth"}
     load_settings(None)
 
 
