@@ -185,7 +185,7 @@ class Moment:
 LEVEL_UP, LEVEL_DOWN, JUMP_UP, JUMP_DOWN, DRIFT_UP, DRIFT_DOWN, PHASE_UP, PHASE_DOWN = range(8)
 EXPERTS = 8
 RUNGS = 8
-STRETCH = 20.0  # of a ladder: one stretch; there are never 30, as they are forgotten
+STRETCH = 20.0  # of a ladder: one stretch; a byte holds twelve, and they are forgotten before
 EXCESS = 500.0  # weights of values are multiples of 1/500
 
 TRIAL_QUANTA = 64  # of a bin on trial

@@ -46,8 +46,7 @@ _BEGIN_DAYS, _PROVED_DAYS = 0.5, 2.0
 _PROVED_BELOW, _PROVED_UNTIL = 0.7, 0.85
 _QUANTA = 4096.0  # of a scale, to begin with
 _RUNS_MAX = 255.0
-_WEEK_TRIAL_DAYS = 8.0  # since the season began; the week has been learned for six of them at least
-_WEEK_LEARNED_DAYS = 6.0
+_WEEK_LEARNED_DAYS = 6.0  # until its errors count: a week is learned from the third day on at the earliest
 
 
 @compiled
@@ -144,7 +143,7 @@ def learn_season(core: Core, tails: Tails, season: Season, x: float, now: Moment
         clip = _SEASON_CLIP * max(residuals.scale, floor) if residuals.count > _SEASON_CLIP_FROM else abs(error)
         if proved:
             hour_of_week, of_day = int(now.hour_of_week), off - now.of_day
-            if days > max(season.week.from_days + _WEEK_LEARNED_DAYS, _WEEK_TRIAL_DAYS):
+            if days > season.week.from_days + _WEEK_LEARNED_DAYS:
                 learn_whether_weekly(core, season, of_day, hour_of_week, 5.0 * clip)
             seasons.learn_week(core, season, hour_of_week, of_day, (days - season.week.from_days) / 7.0, of_hour)
         error = min(max(error, -clip), clip)
