@@ -1,6 +1,5 @@
 """What the ingest stage collects, and how it gets to the bus."""
 
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from ingest.collectors.nvidia_smi.config import Config as NvidiaSmiConfig
 from ingest.collectors.nvme.config import Config as NvmeConfig
 from ingest.collectors.nvml.config import Config as NvmlConfig
 from ingest.collectors.otlp.config import Config as OtlpConfig
+from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.redfish.config import Config as RedfishConfig
 from ingest.collectors.remote_write.config import Config as RemoteWriteReceiverConfig
 from ingest.collectors.slurm.config import Config as SlurmConfig
@@ -169,12 +169,10 @@ class CollectorSections(BaseModel):
 
     def mapped(self) -> frozenset[str]:
         """The metrics that a ``mapping`` names."""
-        pushed = chain(
-            *(job.rules for job in self.otlp_receivers),
-            *(job.rules for job in self.remote_write_receivers),
-            *(job.rules for job in self.kafka_sources),
-        )
-        return frozenset(entry.metric for each in (*self.scrape_configs, *pushed) for entry in each.mapping)
+        pushed: list[OtlpConfig | RemoteWriteReceiverConfig | KafkaTopicsConfig]
+        pushed = [*self.otlp_receivers, *self.remote_write_receivers, *self.kafka_sources]
+        named: list[ScrapeConfig | PushedRule] = [*self.scrape_configs, *(rule for job in pushed for rule in job.rules)]
+        return frozenset(entry.metric for each in named for entry in each.mapping)
 
     @model_validator(mode="after")
     def _names_differ(self) -> "CollectorSections":
