@@ -19,7 +19,7 @@ class Cause:
 
     factor:  how much of the usual evidence is there, 0..1.
     devices: further devices that it disturbs (those that a pause reached).
-    gone:    further devices that it took away with the root.
+    gone:    further devices that it took away with the root, or slows as it does the root: their jobs wait, too.
     links:   further links that fail with the root, for what all of them have in common.
     change:  id of the change that explains it, '' for none.
     subject: what of the root, for the title ("3 of 16 links of leaf1"); '' for its name alone.
