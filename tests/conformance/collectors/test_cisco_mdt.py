@@ -16,11 +16,21 @@ from ingest.collectors.cisco_mdt.proto.telemetry_bis_pb2 import Telemetry
 from ingest.collectors.dialled import DialledReceiver
 from ingest.collectors.gnmi.links import LinkTable
 from telemetry.samples import DownReason
+from telemetry.topology import Link
 from tests.conformance.collectors.receiving import RunningReceiver, running
 from tests.servers.dialling import dial
-from tests.unit.ingest.cisco_mdt.telemetry import COUNTERS, args, as_json, message, microburst
+from tests.unit.ingest.cisco_mdt.telemetry import (
+    COUNTERS,
+    args,
+    as_json,
+    managed,
+    message,
+    microburst,
+    nxos,
+    nxos_json,
+)
 
-RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Eth1/1"}'
+RECEIVED = 'fabric_port_receive_bytes_total{device="leaf1",port="Ethernet1/1"}'
 KEYS = {"name": "Eth1/1"}
 
 
@@ -64,9 +74,26 @@ async def test_what_nothing_maps_is_kept_where_the_receiver_asks() -> None:
 async def test_a_recorded_message_of_a_nexus_arrives() -> None:
     async with receiving(senders={"n9k-eor-tm4": "leaf1"}) as here, here.dialled() as call:
         await call.write(args(microburst(time.time_ns())))
-        peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Eth0/0/0",queue="255",reset="read"}'
+        peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Ethernet0/0/0",queue="255",reset="read"}'
         await here.emitted.until(lambda: peak in here.emitted.values())
         assert here.emitted.values()[peak] == [500.0]
+
+
+@pytest.mark.parametrize("made", [nxos, nxos_json])
+async def test_objects_and_commands_of_nx_os_become_samples_and_links(made: Any) -> None:
+    """GPB and JSON; the neighbour's port has one name with the neighbour's own."""
+    port = managed("rmonIfHCIn", {"dn": "sys/intf/phys-[eth1/1]/dbgIfHCIn", "octets": 7})
+    near = managed(
+        "lldpAdjEp", {"dn": "sys/lldp/inst/if-[eth1/1]/adj-1", "portIdV": "Ethernet1/9", "sysName": "spine1"}
+    )
+    shown = {"memory_usage_used": 2}
+    async with receiving() as here, here.dialled() as call:
+        for path, content in (("sys/intf", port), ("sys/lldp", near), ("show system resources", shown)):
+            await call.write(args(made(path, content, at_ns=time.time_ns())))
+        used = 'fabric_device_memory_bytes{device="leaf1",part="system",state="used"}'
+        await here.emitted.until(lambda: here.emitted.values() == {RECEIVED: [7.0], used: [2048.0]})
+        await here.emitted.until(lambda: [fact.entity for fact in here.emitted.facts])
+        assert [fact.entity for fact in here.emitted.facts] == [Link("leaf1", "Ethernet1/1", "spine1", "Ethernet1/9")]
 
 
 async def test_a_go_program_that_dials_as_a_switch_does(dialling: Path) -> None:
@@ -74,7 +101,7 @@ async def test_a_go_program_that_dials_as_a_switch_does(dialling: Path) -> None:
     async with receiving(senders={"n9k-eor-tm4": "leaf1"}) as here:
         sent = [Telemetry.FromString(microburst(time.time_ns() + n * 10**9)) for n in range(3)]
         assert await dial(dialling, "mdt", here.address, sent) == "OK"
-        peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Eth0/0/0",queue="255",reset="read"}'
+        peak = 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Ethernet0/0/0",queue="255",reset="read"}'
         await here.emitted.until(lambda: here.emitted.values().get(peak) == [500.0] * 3)
 
 

@@ -1,5 +1,6 @@
 """Rows of Telemetry as plain values, and their leaves as paths. For rows whose shape is new, and those with lists."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +9,10 @@ from ingest.collectors.gnmi.paths.elements import Elements, key_name, without_mo
 
 DEPTH_MAX = 24
 KeyNames = Mapping[str, set[str]]
+# NX-OS' commands (data-source NX-API) are paths too; which ports and modules one is about is in what it shows.
+_COMMAND = re.compile(r"show\s")
+_ABOUT = re.compile(r"\s(?:e(?:th(?:ernet)?)?|po(?:rt-channel)?|mgmt|module)\s?\d[\d/,-]*(?=\s|$)", re.IGNORECASE)
+_ROW = "ROW_"  # of a command's table; a single one is no list in JSON
 
 
 def plain(fields: Sequence[TelemetryField]) -> Any:
@@ -30,8 +35,17 @@ def path_elements(encoding_path: str) -> Elements:
     """
     >>> path_elements("openconfig-interfaces:interfaces/interface")
     (('interfaces', ()), ('interface', ()))
+    >>> path_elements("show interface ethernet 1/1 transceiver details")
+    (('show interface transceiver details', ()),)
     """
+    if _COMMAND.match(encoding_path):
+        return ((" ".join(_ABOUT.sub("", encoding_path).split()), ()),)
     return tuple((without_module(step), ()) for step in encoding_path.split("/") if step)
+
+
+def is_command(elements: Elements) -> bool:
+    """Whether it is a path of NX-API."""
+    return bool(elements) and _COMMAND.match(elements[0][0]) is not None
 
 
 def with_keys(elements: Elements, keys: Mapping[str, Any], key_names: KeyNames) -> Elements:
@@ -51,15 +65,15 @@ def leaves(elements: Elements, value: Any, key_names: KeyNames, depth: int = 0) 
         return
     if isinstance(value, dict):
         for name, inner in value.items():
-            yield from leaves((*elements, (without_module(name), ())), inner, key_names, depth + 1)
+            rows = [inner] if isinstance(inner, dict) and name.startswith(_ROW) else inner
+            yield from leaves((*elements, (without_module(name), ())), rows, key_names, depth + 1)
     elif isinstance(value, list):
         wanted = key_names.get(elements[-1][0], set()) if elements else set()
         for entry in value:
             if isinstance(entry, dict | list):
-                keys = {name: entry[name] for name in entry if key_name(name) in wanted} if wanted else {}
-                keyed = elements
-                if keys and isinstance(entry, dict):
-                    keyed = (*elements[:-1], *with_keys(elements[-1:], keys, key_names))
+                stated = entry if wanted and isinstance(entry, dict) else {}
+                keys = {name: value for name, value in stated.items() if key_name(name) in wanted}
+                keyed = (*elements[:-1], *with_keys(elements[-1:], keys, key_names)) if keys else elements
                 yield from leaves(keyed, entry, key_names, depth + 1)
     else:
         yield elements, value

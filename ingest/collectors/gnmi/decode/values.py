@@ -11,7 +11,22 @@ import orjson
 from telemetry.gnmi import gnmi_pb2
 
 NO_VALUE = frozenset(
-    {"", "n/a", "na", "[not supported]", "not supported", "none", "null", "-", "--", "nan", "unknown", "[n/a]", "empty"}
+    {
+        "",
+        "n/a",
+        "na",
+        "[not supported]",
+        "not supported",
+        "none",
+        "null",
+        "-",
+        "--",
+        "nan",
+        "unknown",
+        "[n/a]",
+        "empty",
+        "auto",
+    }
 )
 """Words that mean "no sample" in place of a number, lower case."""
 

@@ -1,5 +1,6 @@
 """Paths that hold text about ports instead of samples: their other names, neighbours and modules."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -51,6 +52,9 @@ class MetadataUpdate:
 
 _OC_MODULE = "components/component[name={port}]/transceiver/state/"
 _OC_NEIGHBOUR = "lldp/interfaces/interface[name={port}]/neighbors/neighbor[id={neighbour}]/state/"
+# Cisco's NX-OS by model-driven telemetry: an object of its model, and what a command shows.
+_NX_NEIGHBOUR = "lldpAdjEp[if={port}][adj={neighbour}]/"
+_NX_MODULE = "show interface transceiver details/TABLE_interface/ROW_interface[interface={port}]/"
 _PATTERNS = tuple(
     (PathPattern.of(text), kind)
     for text, kind in (
@@ -73,14 +77,19 @@ _PATTERNS = tuple(
         (_OC_MODULE + "date-code", MetadataKind.COMPONENT_DATE_CODE),
         (_OC_NEIGHBOUR + "system-name", MetadataKind.NEIGHBOUR),
         (_OC_NEIGHBOUR + "port-id", MetadataKind.NEIGHBOUR_PORT),
+        (_NX_NEIGHBOUR + "sysName", MetadataKind.NEIGHBOUR),
+        (_NX_NEIGHBOUR + "portIdV", MetadataKind.NEIGHBOUR_PORT),
+        (_NX_MODULE + "serialnum", MetadataKind.SERIAL),
+        (_NX_MODULE + "name", MetadataKind.VENDOR),
+        (_NX_MODULE + "partnum", MetadataKind.PART),
     )
 )
 
 
-def metadata_path(elements: Elements, raw: Elements) -> MetadataPath | None:
-    """The metadata path behind a path in normal form, None for any other path."""
+def metadata_path(elements: Elements, raw: Elements, port_name: Callable[[str], str] = str) -> MetadataPath | None:
+    """The metadata path behind a path in normal form, None for any other path. port_name: a port's name in facts."""
     for pattern, kind in _PATTERNS:
         labels = pattern.match(elements)
         if labels is not None:
-            return MetadataPath(kind, labels["port"], labels.get("neighbour", ""), raw)
+            return MetadataPath(kind, port_name(labels["port"]), labels.get("neighbour", ""), raw)
     return None

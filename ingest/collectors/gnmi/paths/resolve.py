@@ -32,7 +32,7 @@ class Resolver:
         named = self.naming.name(elements)
         if named is not None:
             return rows.new_leaf(self._of_port(named), raw)
-        return metadata_path(elements, raw)
+        return metadata_path(elements, raw, self.naming.port_name)
 
     def keep(self, raw: Elements) -> Leaf | None:
         """A path that ``resolve`` does not know as a series, which begins with its first number; None for most jobs."""

@@ -11,6 +11,7 @@ from tests.samples import SAMPLES
 
 NOW_NS = 1_780_000_000_000_000_000
 COUNTERS = "openconfig-interfaces:interfaces/interface/state/counters"
+LISTS = ("children", "imdata")
 STATISTICS = "ietf-interfaces:interfaces-state/interface/statistics"
 
 
@@ -57,6 +58,40 @@ def as_json(path: str, *rows: tuple[dict[str, str], dict[str, Any]], at_ns: int 
     ]
     head = {"node_id_str": "leaf1", "subscription_id_str": "1", "encoding_path": path}
     return json.dumps({**head, "msg_timestamp": at_ns // 1_000_000, "data_json": data}).encode()
+
+
+def managed(name: str, attributes: dict[str, Any], *children: dict[str, Any]) -> dict[str, Any]:
+    """An object of NX-OS' own model. In GPB lists are entries without a name, as NX-OS sends them."""
+    below = {"children": list(children)} if children else {}
+    return {name: [{"attributes": [attributes], **below}]}
+
+
+def nxos(path: str, content: Any, at_ns: int = NOW_NS) -> bytes:
+    """Objects, or what a command shows, as NX-OS sends them: its row has the path as key, and unnamed content."""
+    made = Telemetry(node_id_str="leaf1", subscription_id_str="1", encoding_path=path)
+    made.msg_timestamp = at_ns // 1_000_000
+    row = made.data_gpbkv.add()
+    put(row, "keys", {path: path})
+    put(row, "content", content if isinstance(content, list) else [content])
+    return bytes(made.SerializeToString())
+
+
+def nxos_json(path: str, content: Any, at_ns: int = NOW_NS) -> bytes:
+    """The same in NX-OS' JSON, where children and several rows are lists, and the time is text."""
+    head = {"version_str": "1.0.0", "node_id_str": "leaf1", "encoding_path": path, "subscription_id": "1"}
+    return json.dumps({**head, "msg_timestamp": str(at_ns // 1_000_000), "data": _unlisted(content)}).encode()
+
+
+def _unlisted(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unlisted(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _unlisted(inner[0] if _is_single(name, inner) else inner) for name, inner in value.items()}
+
+
+def _is_single(name: str, value: Any) -> bool:
+    return name not in LISTS and isinstance(value, list) and len(value) == 1
 
 
 def microburst(at_ns: int = NOW_NS) -> bytes:

@@ -32,7 +32,7 @@ def samples(decoded: Decoded) -> list[tuple[str, int, float]]:
     return [(decoded.table.keys[row], (time_ns - NOW_NS) // S, value) for row, time_ns, value in columns]
 
 
-def received(port: str = "Eth1/1") -> str:
+def received(port: str = "Ethernet1/1") -> str:
     return f'fabric_port_receive_bytes_total{{device="leaf1",port="{port}"}}'
 
 
@@ -42,7 +42,7 @@ def test_rows_of_a_port_give_the_same_when_they_are_new_and_when_they_are_known(
         rows = [({"name": f"Eth1/{n}"}, {"in-octets": 10 * n + at_s, "out-octets": 7}) for n in range(3)]
         found = own.decode([message(COUNTERS, *rows, at_ns=NOW_NS + at_s * S)], NOW_NS)
         octets = [sample for sample in samples(found) if "receive" in sample[0]]
-        assert octets == [(received(f"Eth1/{n}"), at_s, 10.0 * n + at_s) for n in range(3)]
+        assert octets == [(received(f"Ethernet1/{n}"), at_s, 10.0 * n + at_s) for n in range(3)]
         assert found.values.size == found.updates == 6
 
 
@@ -81,7 +81,7 @@ def test_known_rows_never_reach_python(monkeypatch: pytest.MonkeyPatch) -> None:
             "openconfig-qos:qos/interfaces/interface/output/queues/queue/state",
             {"interface-id": "Eth1/1", "name": "3"},
             {"dropped-pkts": 9},
-            'fabric_queue_dropped_packets_total{device="leaf1",port="Eth1/1",queue="3"}',
+            'fabric_queue_dropped_packets_total{device="leaf1",port="Ethernet1/1",queue="3"}',
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_words_are_states() -> None:
     path = "openconfig-interfaces:interfaces/interface/state"
     for word, value in (("UP", 1.0), ("DOWN", 0.0), ("UP", 1.0)):
         found = own.decode([message(path, (KEYS, {"oper-status": word}))], NOW_NS)
-        assert samples(found) == [('fabric_port_up{device="leaf1",port="Eth1/1"}', 0, value)]
+        assert samples(found) == [('fabric_port_up{device="leaf1",port="Ethernet1/1"}', 0, value)]
 
 
 def test_lists_in_a_row_have_the_keys_that_are_in_their_entries() -> None:
@@ -105,7 +105,9 @@ def test_lists_in_a_row_have_the_keys_that_are_in_their_entries() -> None:
     for at_s in range(2):
         found = own.decode([microburst(NOW_NS + at_s * S)], NOW_NS)
         keys = [key for key, _, _ in samples(found)]
-        assert keys[0] == 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Eth0/0/0",queue="255",reset="read"}'
+        assert (
+            keys[0] == 'fabric_queue_occupancy_peak_bytes{device="leaf1",port="Ethernet0/0/0",queue="255",reset="read"}'
+        )
         assert {value for _, _, value in samples(found)} == {500.0}
         assert {seconds for _, seconds, _ in samples(found)} == {at_s}
         assert len(set(keys)) == len(keys) > 5
@@ -125,11 +127,11 @@ def test_queues_of_nx_os_own_model_count_pauses_and_marks(made: Callable[..., by
             for n in (1, 2)
             for each in (
                 (
-                    f'fabric_port_pfc_pause_frames_total{{{place},direction="rx",port="eth1/{n}",priority="3"}}',
+                    f'fabric_port_pfc_pause_frames_total{{{place},direction="rx",port="Ethernet1/{n}",priority="3"}}',
                     at_s,
                     200.0,
                 ),
-                (f'fabric_queue_ecn_marked_packets_total{{{place},port="eth1/{n}",queue="3"}}', at_s, 42.0),
+                (f'fabric_queue_ecn_marked_packets_total{{{place},port="Ethernet1/{n}",queue="3"}}', at_s, 42.0),
             )
         ]
 
@@ -145,7 +147,7 @@ def test_a_name_that_is_repeated_is_a_list() -> None:
         counters.fields.add(name="in-octets", uint64_value=9)
     for _ in range(2):
         found = samples(own.decode([made.SerializeToString()], NOW_NS))
-        assert found == [(received("Eth1/1"), 0, 9.0), (received("Eth1/2"), 0, 9.0)]
+        assert found == [(received("Ethernet1/1"), 0, 9.0), (received("Ethernet1/2"), 0, 9.0)]
 
 
 def test_the_time_of_a_row_is_its_own_where_it_has_one() -> None:
@@ -190,6 +192,35 @@ def test_what_is_no_message_breaks_nothing(data: bytes) -> None:
     own = decoder()
     good = message(COUNTERS, (KEYS, {"in-octets": 1}))
     assert samples(own.decode([data, good], NOW_NS)) == [(received(), 0, 1.0)]
+
+
+def test_messages_that_come_together_are_read_as_one_by_one() -> None:
+    """Known ones before and after what is new, broken, compact, listed or JSON."""
+
+    def octets(port: int, at_s: int, made: Callable[..., bytes] = message) -> bytes:
+        return made(
+            COUNTERS, ({"name": f"Eth1/{port}"}, {"in-octets": port, "out-octets": at_s}), at_ns=NOW_NS + at_s * S
+        )
+
+    compact = Telemetry(node_id_str="leaf1", encoding_path=COUNTERS, msg_timestamp=NOW_NS // 10**6)
+    compact.data_gpb.row.add(content=b"\x08\x01")
+    sent = [
+        *(octets(1, 1), b"\xff\xff", octets(1, 2), octets(2, 2), octets(1, 3), octets(2, 3)),
+        *(compact.SerializeToString(), octets(1, 4), octets(1, 5, as_json), octets(2, 5), b"\x0a\x7f", octets(1, 6)),
+        *(microburst(NOW_NS + 6 * S), octets(1, 7), message(COUNTERS, *_many_rows(3000)), octets(1, 8)),
+    ]
+    together, one_by_one = decoder(10_000), decoder(10_000)
+    for _ in range(2):
+        found = together.decode(sent, NOW_NS)
+        expected = [one_by_one.decode([data], NOW_NS) for data in sent]
+        assert samples(found) == [sample for each in expected for sample in samples(each)]
+        assert (found.malformed, found.updates) == (2, sum(each.updates for each in expected))
+        assert together.refused == one_by_one.refused > 0
+
+
+def _many_rows(count: int) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """More than the columns of a scan have room for."""
+    return [({"name": f"Eth{n}/1"}, {"in-octets": n, "out-octets": n}) for n in range(count)]
 
 
 def test_series_and_names_beyond_the_limit_are_counted() -> None:

@@ -109,14 +109,14 @@ def test_queues_and_priority_groups_by_id_are_those_of_their_port(field: str, gr
 def test_every_origin_of_the_catalogue_is_found_again_with_its_labels(source: str) -> None:
     values = {"port": "Ethernet4", "queue": "3", "priority": "3", "pg": "3", "lane": "1", "pool": "ingress", "_": "x"}
     values |= {"sensor": "PSU 1", "peer": "192.0.2.1", "bin": "15", "size": "65_TO_127", "color": "1", "name": "LLR"}
-    values |= {"target": "lc1|Asic0|Ethernet0", "address": "00:01.0", "part": "0/RP0"}
+    values |= {"target": "lc1|Asic0|Ethernet0", "address": "00:01.0", "part": "0/RP0", "slot": "1", "number": "2"}
     for metric, origin in origins_of(source):
         text = origin.name.format(**values)
         found = NAMING.name(elements_of(parse_path(text)))
         assert found is not None, text
         assert found.metric is metric, text
         assert {*found.labels, "device"} == set(metric.labels), text
-        expected = values | origin.labels
+        expected = values | {label: made.format(**values) for label, made in origin.labels.items()}
         assert all(value == expected.get(label, value) for label, value in found.labels.items()), text
 
 

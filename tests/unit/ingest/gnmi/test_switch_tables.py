@@ -233,11 +233,11 @@ def test_queues_of_nx_os_by_class() -> None:
     ]
     path = "/System/ipqos-items/queuing-items/policy-items/out-items"
     found = decoded((path, {"intf-items": {"If-list": ports}}), source="cisco")
-    place = 'port="eth1/1",queue="3"'
+    place = 'port="Ethernet1/1",queue="3"'
     assert found == {
-        'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="3"}': 200,
-        'fabric_port_pfc_pause_frames_total{direction="tx",port="eth1/1",priority="3"}': 1500,
-        'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="0"}': 0,
+        'fabric_port_pfc_pause_frames_total{direction="rx",port="Ethernet1/1",priority="3"}': 200,
+        'fabric_port_pfc_pause_frames_total{direction="tx",port="Ethernet1/1",priority="3"}': 1500,
+        'fabric_port_pfc_pause_frames_total{direction="rx",port="Ethernet1/1",priority="0"}': 0,
         f"fabric_queue_ecn_marked_packets_total{{{place}}}": 42000,
         f"fabric_queue_wred_dropped_packets_total{{{place}}}": 3,
         f"fabric_queue_wred_dropped_bytes_total{{{place}}}": 300,
@@ -249,12 +249,12 @@ def test_queues_of_nx_os_by_class() -> None:
         f"fabric_pfc_watchdog_storms_total{{{place}}}": 2,
         f"fabric_pfc_watchdog_restores_total{{{place}}}": 1,
         f'fabric_pfc_watchdog_dropped_packets_total{{direction="tx",{place}}}': 9,
-        'fabric_port_pfc_pause_frames_total{direction="tx",port="eth1/2",priority="3"}': 8,
-        'fabric_queue_dropped_packets_total{port="eth1/2",queue="0"}': 4,
+        'fabric_port_pfc_pause_frames_total{direction="tx",port="Ethernet1/2",priority="3"}': 8,
+        'fabric_queue_dropped_packets_total{port="Ethernet1/2",queue="0"}': 4,
     }
     leaf = f"{path}/intf-items/If-list[name=eth1/1]/queCmap-items/QueuingStats-list[cmapName=c-out-8q-q3][statType=1]"
     one = decoded((f"{leaf}/pfcRxPpp", "201"), source="cisco")
-    assert one == {'fabric_port_pfc_pause_frames_total{direction="rx",port="eth1/1",priority="3"}': 201}
+    assert one == {'fabric_port_pfc_pause_frames_total{direction="rx",port="Ethernet1/1",priority="3"}': 201}
 
 
 def test_arista_s_drops_of_a_priority_and_its_longest_pause() -> None:
