@@ -20,6 +20,7 @@ class EventKind(StrEnum):
     BGP_DOWN = "bgp_down"
     REBOOT = "reboot"
     NCCL_PROCESS = "nccl_process"
+    BMC_LOG = "bmc_log"  # an entry of the log of a host's management controller
 
 
 class EventState(StrEnum):

@@ -24,6 +24,8 @@ def opened(index: SeriesIndex, source: Source, sid: int, began_ns: tuple[int, in
         detail = _sxid(labels, raw)
     elif source.kind is EventKind.NCCL_PROCESS:
         detail = _process(labels)
+    elif source.kind is EventKind.BMC_LOG:
+        detail = _log_entry(labels)
     target, after_ns, by_ns = index.targets.names[index.columns["target"][sid]], *began_ns
     return Event(
         _id(source.kind, by_ns, f"{target} {index.keys[sid]}"),
@@ -53,6 +55,16 @@ def _process(labels: dict[str, str]) -> str:
     """As ``dead: process 1524345, GPU 1, job 4711``."""
     known = [f"{word} {labels[name]}" for name, word in _OF_A_PROCESS if name in labels]
     return ": ".join(filter(None, (labels.get("event", ""), ", ".join(known))))
+
+
+def _log_entry(labels: dict[str, str]) -> str:
+    """As ``critical: Temperature 1, Upper Critical - going high: Too hot (0x592A28), Chassis/1U/Thermal``."""
+    sensor = ", ".join(labels[name] for name in ("sensor", "event") if name in labels)
+    message = labels.get("message", "")
+    if "message_id" in labels:
+        message = f"{message} ({labels['message_id']})" if message else labels["message_id"]
+    text = ": ".join(filter(None, (labels.get("severity", ""), sensor, message)))
+    return f"{text}, {labels['part']}" if "part" in labels else text
 
 
 def summed(index: SeriesIndex, source: Source, sid: int, times_ns: tuple[int, int]) -> Event:

@@ -50,6 +50,8 @@ _TIMED, _ESTIMATED = "fabric_port_pfc_pause_seconds_total", "fabric_port_pfc_pau
 _NIC_TIMED = "nic_pfc_pause_seconds_total"
 _BOOTED, _HOST_BOOTED = "fabric_device_boot_time_seconds", "node_boot_time_seconds"
 _PROCESS = "nccl_process_event_timestamp_seconds"
+_BMC = "node_bmc_event_timestamp_seconds"
+_BMC_CLOCK_S = 10.0  # by which the time of an entry differs when it is read again, where the clock has to be corrected
 _PFC, _STORM = EventKind.PFC_PAUSE, EventKind.PFC_WATCHDOG
 _BOUNCED, _OUTAGES = EventKind.LINK_BOUNCED, "outages"
 
@@ -111,4 +113,5 @@ SOURCES = (
     Source(metric=_BOOTED, kind=EventKind.REBOOT, changes=True, steps=SAME_BOOT_S, begins=_BOOTED),
     Source(metric="fabric_device_uptime_seconds", kind=EventKind.REBOOT, since=True, unless=(_BOOTED,)),
     Source(metric=_PROCESS, kind=EventKind.NCCL_PROCESS, changes=True, begins=_PROCESS, first=True),
+    Source(metric=_BMC, kind=EventKind.BMC_LOG, changes=True, steps=_BMC_CLOCK_S, begins=_BMC, first=True),
 )

@@ -72,7 +72,8 @@ class Watch:
         if self.source.first:
             return []
         events = self._select(view)
-        remember_first(view, self._selected.sids, self._memory)
+        if self._selected.sids.size:
+            remember_first(view, self._selected.sids, self._memory)
         return events
 
     def update(self, view: TickView) -> list[Event]:

@@ -6,6 +6,7 @@ import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
@@ -112,8 +113,52 @@ def _sensor(name: str, kind: str, reading: float) -> dict[str, Any]:
     return {"Id": name, "Name": name, "ReadingType": kind, "Reading": reading, "Status": status}
 
 
+@dataclass
+class Log:
+    """Entries of a LogService, newest last, as its controller hands them out. rising: in that order. links: without
+    their content."""
+
+    path: str
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    rising: bool = False
+    page: int = 50
+    links: bool = False
+
+    def add(self, *entries: dict[str, Any]) -> None:
+        for entry in entries:
+            number = str(len(self.entries) + 1)
+            self.entries.append({**at(f"{self.path}/Entries/{number}"), "Id": number, **entry})
+
+    def collection(self, skip: int) -> Tree:
+        listed = self.entries if self.rising else self.entries[::-1]
+        shown = listed[skip : skip + self.page]
+        found: Tree = {"Members@odata.count": len(listed), "Members": shown}
+        if self.links:
+            found["Members"] = [at(entry["@odata.id"]) for entry in shown]
+        if skip + self.page < len(listed):
+            found["Members@odata.nextLink"] = f"{self.path}/Entries?$skip={skip + self.page}"
+        return found
+
+
+def with_logs(tree: Tree, *logs: Log, **service: Any) -> Tree:
+    """The tree with these logs of managers, systems or chassis; service: further properties of their LogServices."""
+    found = dict(tree)
+    found[f"{ROOT}/"] = {**tree[f"{ROOT}/"], "Managers": at(f"{ROOT}/Managers")}
+    for log in logs:
+        owner, _, name = log.path.partition("/LogServices/")
+        listed = found.get(f"{owner}/LogServices", {"Members": []})
+        owners = owner.rpartition("/")[0]
+        if at(owner) not in found.get(owners, {"Members": []})["Members"]:
+            found |= collection(owners, owner.rpartition("/")[2])
+        found[owner] = {**found.get(owner, {}), "LogServices": at(f"{owner}/LogServices")}
+        found[f"{owner}/LogServices"] = {"Members": [*listed["Members"], at(log.path)]}
+        found[log.path] = {"Id": name, "Entries": at(f"{log.path}/Entries"), **service}
+    return found
+
+
 class Controller:
-    """Serves ``tree``. instead: answers before the next requests of a path. asked: paths, in order.
+    """Serves ``tree`` and ``logs``. instead: answers before the next requests of a path. asked: paths, in order.
+    stalls: a path that is never answered.
 
     sessions: tokens that are good. needs: ``basic`` or ``session``, from all but the root. hold: while it is not set,
     nothing is answered. together: so many requests are waited for before the first one is answered, from ``since`` on.
@@ -129,6 +174,8 @@ class Controller:
         self.hold = asyncio.Event()
         self.hold.set()
         self.together, self.since = 0, ""
+        self.logs: list[Log] = []
+        self.stalls = ""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self._at_once += 1
@@ -148,6 +195,8 @@ class Controller:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.path_qs if "$skip" in request.query_string else request.path
         self.asked.append(f"{request.method} {request.path_qs}")
+        if request.path == self.stalls:
+            await asyncio.Event().wait()
         if script := self.instead.get(path):
             return script.pop(0)
         if path == f"{ROOT}/SessionService/Sessions" and request.method == "POST":
@@ -157,12 +206,20 @@ class Controller:
             return web.Response(status=204)
         if path != f"{ROOT}/" and not self._is_known(request.headers):
             return web.Response(status=401)
-        found = self.tree.get(path)
+        found = self.tree.get(path) or self._of_logs(request)
         if found is None:
             return web.Response(status=404)
         if "$expand" in request.query_string:
             found = {**found, "Members": [self._expanded(one["@odata.id"]) for one in found["Members"]]}
         return web.json_response(found)
+
+    def _of_logs(self, request: web.Request) -> Tree | None:
+        for log in self.logs:
+            if request.path == f"{log.path}/Entries":
+                return log.collection(int(request.query.get("$skip", "0")))
+            if entry := next((entry for entry in log.entries if entry["@odata.id"] == request.path), None):
+                return entry
+        return None
 
     def _expanded(self, path: str) -> dict[str, Any]:
         return {**at(path), **self.tree[path]}

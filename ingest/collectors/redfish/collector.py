@@ -11,7 +11,9 @@ from ingest.collectors.base import CollectorContext, CollectorOutput, SourceSeri
 from ingest.collectors.canonical_samples import SourceSample, TargetSamples, Values
 from ingest.collectors.redfish import metrics
 from ingest.collectors.redfish.config import Config, Target
-from ingest.collectors.redfish.controller import Controller, NotRead
+from ingest.collectors.redfish.controller import Controller, NotRead, Scope
+from ingest.collectors.redfish.logs import metrics as log_metrics
+from ingest.collectors.redfish.logs.reading import LogReader
 from ingest.collectors.redfish.parse import Document
 from ingest.collectors.redfish.walk import read_all
 from telemetry.samples import DownReason
@@ -23,12 +25,16 @@ log = structlog.get_logger("ingest")
 
 
 class RedfishCollector:
-    """Walks the resources of one controller each interval; what lists others is remembered for ``layout_s``."""
+    """Walks the resources of one controller each interval, and its logs more rarely.
+
+    What lists others is remembered for ``layout_s``.
+    """
 
     def __init__(self, config: Config, target: Target, context: CollectorContext) -> None:
         self._config, self._target, self._context = config, target, context
         self._controller = Controller(config, target.address, context.clock)
         self._samples = TargetSamples(self.name, target.device, _SYSTEM, context.clock())
+        self._logs = LogReader(config.logs, context.clock, self._logged) if config.logs is not None else None
         self._layout: dict[str, Document] = {}
         self._laid_out_ns = 0
         self._down: DownReason | None = None
@@ -71,6 +77,7 @@ class RedfishCollector:
             return await self._failed(DownReason.TIMEOUT, "no whole answer in time", now_ns, clock() - began_s)
         except NotRead as error:
             return await self._failed(error.reason, str(error), now_ns, clock() - began_s)
+        found += await self._log_samples(now_ns, began_s + self._config.timeout_s)
         return self._read(found, now_ns, clock() - began_s)
 
     async def stop(self) -> None:
@@ -96,6 +103,28 @@ class RedfishCollector:
         if (problem := str(error)) not in self._problems and len(self._problems) < _PROBLEMS_MAX:
             self._problems.add(problem)
             log.warning("resource is not read", target=self.name, error=problem[:200])
+
+    async def _log_samples(self, now_ns: int, ends_s: float) -> list[SourceSample]:
+        """Of a reading of the logs, where one is due: between two of them there are none, so that what is new is known
+        to have been logged since the last one. ends_s: of the collection, by the loop's clock."""
+        if self._logs is None or not self._logs.is_due(now_ns):
+            return []
+        try:
+            async with asyncio.timeout_at(ends_s):
+                cut = await self._logs.read(self, now_ns)
+            log_metrics.READINGS_CUT.labels(self._config.job_name).inc(cut)
+        except TimeoutError:
+            self.failed(NotRead(DownReason.TIMEOUT, "logs: not read in time", Scope.RESOURCE))
+        except NotRead as error:
+            self.failed(error)
+        return self._logs.samples(now_ns)
+
+    def _logged(self, outcome: log_metrics.Outcome, n: int) -> None:
+        """Counts what became of entries of logs; those that are events are received with their samples."""
+        log_metrics.ENTRIES.labels(self._config.job_name, outcome).inc(n)
+        if (reason := log_metrics.DROPPED.get(outcome)) is not None:
+            self._context.ledger.received(n, self.name)
+            self._context.ledger.dropped(reason, n, self.name)
 
     def _read(self, found: list[SourceSample], now_ns: int, duration_s: float) -> CollectorOutput:
         batch = self._samples.batch(self._samples.read(Values.of(found)), now_ns, duration_s, self._context.ledger)

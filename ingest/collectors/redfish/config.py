@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from common.secrets import BasicAuth
 from common.tls import TlsConfig
 from common.units import Seconds
+from ingest.collectors.redfish.logs.config import Logs
 
 
 class Target(BaseModel):
@@ -41,6 +42,7 @@ class Config(BaseModel):
     interval_s: Seconds = Field(30.0, description="How often each controller is asked.")
     timeout_s: Seconds = Field(20.0, description="Deadline of one collection, all of it.")
     layout_s: Seconds = Field(600.0, description="For how long it is remembered which resources there are.")
+    logs: Logs | None = Field(Logs(), description="What controllers log, as events; null: logs are not read.")
     limits: Limits = Field(Limits(), description="Of one controller.")
 
     @model_validator(mode="after")

@@ -57,8 +57,9 @@ def members(document: Document) -> list[tuple[str, Document | None]]:
 
 
 def next_page(document: Document) -> str:
-    """Path of the next page of a collection; '' on the last one (DSP0266 7.5.3)."""
-    return path_of(document.get("Members@odata.nextLink"))
+    """Path of the next page of a collection; '' on the last one (DSP0266 7.5.3). Without ``Members`` in front as DMTF's
+    mockups and older controllers have it."""
+    return path_of(document.get("Members@odata.nextLink")) or path_of(document.get("@odata.nextLink"))
 
 
 def can_expand(root: Document) -> bool:

@@ -44,11 +44,11 @@ async def read_all(reader: Reader) -> list[SourceSample]:
     root = await reader.layout(f"{ROOT}/")
     listed = link(root, "Chassis") or f"{ROOT}/Chassis"
     await reader.layout(listed)  # without it nothing can be read
-    chassis = [path for path, _ in await _members(reader, listed)]
+    chassis = [path for path, _ in await members_at(reader, listed)]
     found: list[SourceSample] = []
     is_main = True
     for path in chassis:
-        walk = _Chassis(reader, await _present(reader, reader.layout(path)), can_expand(root), is_main=is_main)
+        walk = _Chassis(reader, await present(reader, reader.layout(path)), can_expand(root), is_main=is_main)
         found += await walk.samples()
         is_main = is_main and not walk.has_host
     return found + await _host(reader, root)
@@ -57,10 +57,10 @@ async def read_all(reader: Reader) -> list[SourceSample]:
 async def _host(reader: Reader, root: Document) -> list[SourceSample]:
     """The first system: whether it is on, and its health."""
     path = link(root, "Systems")
-    systems = await _members(reader, path) if path else []
+    systems = await members_at(reader, path) if path else []
     if not systems:
         return []
-    system = await _present(reader, reader.reading(systems[0][0]))
+    system = await present(reader, reader.reading(systems[0][0]))
     shown = ("Id", "PowerState", "Status", "Model", "SerialNumber", "BiosVersion")
     return samples_of("ComputerSystem", {key: system[key] for key in shown if key in system}, {})
 
@@ -114,7 +114,7 @@ class _Chassis:
         path = link(self._document, "Sensors")
         if not path:
             return []
-        listed = await _members(self._reader, path + _EXPAND * self._expands, fresh=self._expands)
+        listed = await members_at(self._reader, path + _EXPAND * self._expands, fresh=self._expands)
         left = [(at, one) for at, one in listed if at not in self._sensors]
         documents = [one for _, one in left if one is not None]
         documents += await self._readings([at for at, one in left if one is None])
@@ -136,7 +136,7 @@ class _Chassis:
 
     async def _readings(self, paths: Iterable[str]) -> list[Document]:
         """One for each path; an empty one for a resource that is not there."""
-        reads = [_present(self._reader, self._reader.reading(path)) if path else _none() for path in paths]
+        reads = [present(self._reader, self._reader.reading(path)) if path else _none() for path in paths]
         found = await asyncio.gather(*reads, return_exceptions=True)  # none goes on by itself
         documents = [one for one in found if not isinstance(one, BaseException)]
         if len(documents) < len(found):
@@ -144,25 +144,25 @@ class _Chassis:
         return documents
 
     async def _layout(self, path: str) -> Document:
-        return await _present(self._reader, self._reader.layout(path)) if path else _ABSENT
+        return await present(self._reader, self._reader.layout(path)) if path else _ABSENT
 
     async def _paths(self, path: str) -> list[str]:
-        return [at for at, _ in await _members(self._reader, path)] if path else []
+        return [at for at, _ in await members_at(self._reader, path)] if path else []
 
 
-async def _members(reader: Reader, path: str, *, fresh: bool = False) -> list[tuple[str, Document | None]]:
+async def members_at(reader: Reader, path: str, *, fresh: bool = False) -> list[tuple[str, Document | None]]:
     """Of all pages of a collection; none of one that is not there."""
     found: list[tuple[str, Document | None]] = []
     seen: set[str] = set()
     while path and path not in seen and len(seen) < PAGES_MAX:
         seen.add(path)
-        page = await _present(reader, reader.reading(path) if fresh else reader.layout(path))
+        page = await present(reader, reader.reading(path) if fresh else reader.layout(path))
         found += members(page)
         path = next_page(page)
     return found
 
 
-async def _present(reader: Reader, reading: Awaitable[Document]) -> Document:
+async def present(reader: Reader, reading: Awaitable[Document]) -> Document:
     """An empty one where the controller has no such resource, or where this one alone cannot be read."""
     try:
         return await reading

@@ -1,10 +1,7 @@
 """The Redfish collector against a real HTTPS server with the trees of two controllers, and one that misbehaves."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from aiohttp import web
@@ -13,79 +10,18 @@ from bus.base import Record
 from bus.config import BusConfig, EmbeddedConfig
 from bus.open import open_bus
 from fabricscope.settings import load_settings
-from ingest.collectors.base import CollectorContext
-from ingest.collectors.redfish.collector import RedfishCollector, redfish_collectors
-from ingest.collectors.redfish.config import Config
-from ingest.ledger import DropReason, Ledger
+from ingest.ledger import DropReason
 from ingest.service import IngestService
 from telemetry import topics
 from telemetry.codec.batch import BatchDecoder
 from telemetry.samples import DownReason, SampleBatch
+from tests.conformance.collectors.redfish_bench import FAST, NOW_NS, Bench, down, values
 from tests.ledgers import assert_accounted
 from tests.servers import redfish
-from tests.servers.certificates import Certificates
-from tests.servers.redfish import PASSWORD, ROOT, USER, Controller, new_shape, old_shape
+from tests.servers.redfish import PASSWORD, ROOT, USER, new_shape, old_shape
 from tests.waiting import DEADLINE_S
 
-NOW_NS = 1_760_000_000 * 10**9
 THERMAL = f"{ROOT}/Chassis/System.Embedded.1/Thermal"
-FAST = {"requests_per_s": 10_000}
-
-
-class Bench:
-    """One controller, and collectors of it."""
-
-    def __init__(self, certificates: Certificates, folder: Path) -> None:
-        self.certificates, self.ledger = certificates, Ledger(0)
-        self.controller = Controller({})
-        self._collectors: list[RedfishCollector] = []
-        self._stack = AsyncExitStack()
-        self.password = folder / "password"
-        self.password.write_text(PASSWORD)
-
-    async def serve(self, tree: redfish.Tree, needs: str = "") -> Controller:
-        self.controller = Controller(tree, needs)
-        await self._stack.enter_async_context(redfish.serve(self.controller, self.certificates))
-        return self.controller
-
-    def collector(self, **settings: Any) -> RedfishCollector:
-        given = {
-            "targets": [{"address": self.controller.address, "device": "node1"}],
-            "tls_config": {"ca_file": str(self.certificates.authority)},
-            "limits": FAST,
-            **settings,
-        }
-        context = CollectorContext(self.ledger, lambda: NOW_NS, None)  # type: ignore[arg-type]  # no thread is used
-        (made,) = redfish_collectors([Config.model_validate(given)], context)
-        self._collectors.append(made)
-        return made
-
-    @property
-    def user(self) -> dict[str, str]:
-        return {"username": USER, "password_file": str(self.password)}
-
-    async def stop(self) -> None:
-        for collector in self._collectors:
-            await collector.stop()
-        await self._stack.aclose()
-
-
-@pytest.fixture
-async def bench(certificates: Certificates, tmp_path: Path) -> AsyncIterator[Bench]:
-    made = Bench(certificates, tmp_path)
-    yield made
-    await made.stop()
-
-
-def values(batch: object) -> dict[str, float]:
-    assert isinstance(batch, SampleBatch)
-    return dict(zip((batch.table.keys[row] for row in batch.series), batch.values.tolist(), strict=True))
-
-
-def down(batch: object) -> DownReason | None:
-    assert isinstance(batch, SampleBatch)
-    return batch.collection.down
-
 
 OLD = {
     'node_power_watts{device="node1"}': 429.0,

@@ -49,6 +49,18 @@ PROCESS = series_key(
     "nccl_process_event_timestamp_seconds",
     {"device": "leaf1", "job_id": "7", "process": "42", "gpus": "0,1", "event": "dead"},
 )
+LOG_ENTRY = series_key(
+    "node_bmc_event_timestamp_seconds",
+    {
+        "device": "leaf1",
+        "severity": "critical",
+        "sensor": "Temperature 1",
+        "event": "Assert",
+        "message_id": "0x592A28",
+        "message": "Too hot",
+        "part": "Chassis/1U/Thermal",
+    },
+)
 PAUSE = "fabric_port_pfc_pause_seconds_total"
 START_S = START_NS // SECOND
 
@@ -323,7 +335,7 @@ def test_what_another_metric_shows_better_from_now_on_ends() -> None:
 
 def test_portions_and_a_restart_change_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "BRIEF_NS", 600 * SECOND)
-    keys = [PAUSED, UP, XIDS, FLAPS, UPTIME, PROCESS]
+    keys = [PAUSED, UP, XIDS, FLAPS, UPTIME, PROCESS, LOG_ENTRY]
     rows = [
         [
             n * 0.03 + 2.0 * (n % 40 > 37),
@@ -332,6 +344,7 @@ def test_portions_and_a_restart_change_no_byte(monkeypatch: pytest.MonkeyPatch) 
             2.0 * (n // 45) + (n % 50 > 6) + (n % 50 > 7),
             n % 70 * 10.0 + 4,
             START_S + n // 50 * 500.0 - 3,
+            START_S + n // 30 * 300.0 - 4,
         ]
         for n in range(140)
     ]
@@ -355,10 +368,8 @@ def test_a_snapshot_of_a_product_without_events_is_read(tmp_path: Path) -> None:
     assert (opened.kind, at(opened)[:2]) == (EventKind.PFC_PAUSE, (120, 130))
 
 
-LATER = {
-    2: ("nccl_process",),
-    1: ("nccl_process", "fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid"),
-}
+LATER: dict[int, tuple[str, ...]] = {3: ("node_bmc",), 2: ("node_bmc", "nccl_process")}
+LATER[1] = (*LATER[2], "fabric_port_flaps", "nic_flaps", "ib_port_link_downed", "fabric_device", "nvswitch_sxid")
 
 
 @pytest.mark.parametrize("older", LATER)
@@ -367,7 +378,7 @@ def test_a_snapshot_from_before_a_metric_was_watched_is_read(tmp_path: Path, old
     run(engine, [batch(of, n, [4.0, float(n < 8)]) for n in range(10)])
     snapshot.save(path, engine, MARK)
     head, arrays = state_file.read(path)
-    assert head["blocks"]["events"][0] == 3
+    assert head["blocks"]["events"][0] == 4
     head["blocks"]["events"][0] = older
     later = LATER[older]
     for name in [name for name in head["parts"]["events"]["watches"] if name.startswith(later)]:

@@ -1,0 +1,1 @@
+"""What management controllers log: entries of their LogServices, as events."""
