@@ -116,6 +116,8 @@ class HttpServer:
         if (request.content_length or 0) > self._bytes_max:
             raise self._too_large(request.content_length)
         try:
+            if request.content.is_eof():  # it came with its headers, as a small one does
+                return self._whole(request.content.read_nowait())
             async with asyncio.timeout(BODY_S) as waiting:
                 body = _Body(waiting)
                 with self._holding(body):
@@ -183,6 +185,11 @@ class HttpServer:
         finally:
             self._bodies.discard(body)
             self.held_bytes -= len(body.data)
+
+    def _whole(self, data: bytes) -> bytes:
+        if len(data) > self._bytes_max:
+            raise self._too_large(None)
+        return data
 
     def _hold(self, body: _Body, size: int) -> None:
         """The largest one gives way when all together are too much, so that those of others go on."""

@@ -114,7 +114,9 @@ class ServerCall:
 
     async def only_message(self) -> bytes:
         """The message of a call that has one. Refused where there is none, or another one."""
-        messages: list[bytes] = []
+        messages = self._pop()
+        if len(messages) == 1 and self._has_come_whole():
+            return messages[0]
         try:
             async with asyncio.timeout(MESSAGE_S) as waiting:
                 while len(messages) < 2 and (more := await self.read()):
@@ -126,6 +128,11 @@ class ServerCall:
         if len(messages) != 1:
             raise Refused(Status.INTERNAL, "expected one message", reason=RefusalReason.CARDINALITY)
         return messages[0]
+
+    def _has_come_whole(self) -> bool:
+        """Whether the client has sent its last message, and it is read: of a small call, with its headers."""
+        rest = self._reader.messages or self._reader.is_within_message
+        return self._stream.is_whole and not (self._stream.is_lost or rest or self._fault)
 
     def _pop(self) -> list[bytes]:
         """What has come, unpacked; of messages that are larger unpacked as many as one may have bytes."""

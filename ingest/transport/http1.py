@@ -106,7 +106,7 @@ class HttpClient:
     async def _get(self, connection: "_Connection", deadline: float) -> Response:
         try:
             response = await connection.request(self._request, deadline)
-        except FetchFailed:
+        except (FetchFailed, asyncio.CancelledError):  # what comes on it later would answer another request
             connection.close()
             self._connection = None
             raise

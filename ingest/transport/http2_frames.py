@@ -28,6 +28,8 @@ SMALL_FRAME_BYTES = 1024
 """DATA below this that neither begins nor ends a message counts as a frame without data: a peer splits a message by
 16 KiB, or where its window ends."""
 
+_KNOWN_BLOCKS_MAX, _KNOWN_BYTES_MAX = 4, 256
+"""Header blocks that are not unpacked again; larger ones may stand for kilobytes each, on every connection."""
 _HEAD = Struct(">HBBBI")
 _ID_BITS = 0x7FFFFFFF
 _SIZES = {PRIORITY_FRAME: 5, RST_STREAM: 4, PING: 8, WINDOW_UPDATE: 4}
@@ -80,6 +82,7 @@ class FrameReader(ABC):
     def __init__(self, headers_bytes_max: int) -> None:
         self._headers_bytes_max = headers_bytes_max
         self._decoder = Decoder(max_header_list_size=headers_bytes_max)
+        self._known_blocks: dict[bytes, Headers] = {}
         self._unread = b""
         self._header_block: bytearray | None = None
         self._header_stream, self._header_ends_stream = 0, False
@@ -163,16 +166,28 @@ class FrameReader(ABC):
         if not flags & END_HEADERS:
             return
         self._count_idle(len(self._header_block) >> 10)  # a long one may cost a millisecond
+        block = bytes(self._header_block)
+        headers = self._known_blocks.get(block) or self._unpacked(block)
+        self._header_block = None
+        self._read_headers(self._header_stream, headers)
+        if self._header_ends_stream:
+            self._end_stream(self._header_stream)
+
+    def _unpacked(self, block: bytes) -> Headers:
+        """A client sends one block for all of its calls: what leaves the table as it was is known the next time."""
+        table = self._decoder.header_table
+        before = table.maxsize, list(table.dynamic_entries)
         try:
-            headers = list(self._decoder.decode(bytes(self._header_block), raw=True))
+            headers = list(self._decoder.decode(block, raw=True))
         except OversizedHeaderListError as error:
             raise Http2Error(f"header block: {error}", ENHANCE_YOUR_CALM) from error
         except HPACKError as error:
             raise Http2Error(f"header block: {error}", COMPRESSION_ERROR) from error
-        self._header_block = None
-        self._read_headers(self._header_stream, headers)  # type: ignore[arg-type]  # raw: both are bytes
-        if self._header_ends_stream:
-            self._end_stream(self._header_stream)
+        if (table.maxsize, list(table.dynamic_entries)) != before:
+            self._known_blocks.clear()
+        elif len(block) <= _KNOWN_BYTES_MAX and len(self._known_blocks) < _KNOWN_BLOCKS_MAX:
+            self._known_blocks[block] = headers  # type: ignore[assignment]  # raw: both are bytes
+        return headers  # type: ignore[return-value]
 
     def _count_idle(self, frames: int = 1) -> None:
         self._idle_frames_left -= frames

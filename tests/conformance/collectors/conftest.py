@@ -2,6 +2,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,9 @@ from ingest.ledger import Ledger
 from tests.conformance.collectors.http_target import Server, make
 from tests.conformance.collectors.nvml_stand_in import StandIn, compiled
 from tests.conformance.collectors.ras_server import Ras, serving
+from tests.conformance.collectors.redfish_bench import Bench
 from tests.ledgers import Accounts
+from tests.servers.certificates import Certificates
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +76,10 @@ def context(ledger: Ledger) -> Iterator[CollectorContext]:
     workers = ThreadPoolExecutor(1)
     yield CollectorContext(ledger, lambda: 7, workers)
     workers.shutdown()
+
+
+@pytest.fixture
+async def bench(certificates: Certificates, tmp_path: Path) -> AsyncIterator[Bench]:
+    made = Bench(certificates, tmp_path)
+    yield made
+    await made.stop()

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import numpy as np
 import pytest
 from prometheus_client import REGISTRY
 
@@ -16,7 +18,7 @@ from common.errors import ConfigError
 from ingest.collectors.base import CollectorContext, CollectorOutput
 from ingest.collectors.remote_write.collector import RemoteWriteCollector
 from ingest.collectors.remote_write.config import Config
-from ingest.collectors.remote_write.decode.body import Message
+from ingest.collectors.remote_write.decode.body import Message, ReadRequest, RequestReader
 from ingest.ledger import DropReason, Ledger
 from telemetry.samples import DownReason, SampleBatch
 from tests.servers.certificates import Certificates
@@ -241,6 +243,24 @@ async def test_what_comes_together_becomes_one_batch_of_a_device(start: Start) -
     assert {answer[0] for answer in await asyncio.gather(*(post(receiver.url, body) for body in bodies))} == {204}
     assert len(receiver.batches) < 20
     assert receiver.samples == 20
+
+
+async def test_large_requests_are_read_in_a_thread_and_small_ones_are_not(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receiver = await start()
+    read, threads = RequestReader.read, list[str]()
+
+    def noted(reader: RequestReader, body: bytes, message: Message) -> ReadRequest:
+        threads.append(threading.current_thread().name)
+        return read(reader, body, message)
+
+    monkeypatch.setattr(RequestReader, "read", noted)
+    values, now_ms = np.random.default_rng(1).uniform(1, 90, 150), time.time_ns() // 1_000_000
+    large = encoded([(gpu(n), [(value, now_ms)]) for n, value in enumerate(values.tolist())], Message.FIRST)
+    assert 2048 < len(large) < 4096
+    assert [(await post(receiver.url, body))[0] for body in (one(), large, one())] == 3 * [204]
+    assert [name.startswith("remote-write") for name in threads] == [False, True, False]
 
 
 async def test_a_request_that_is_sent_again_is_counted_as_duplicate(start: Start) -> None:

@@ -37,7 +37,9 @@ class Held:
 
 
 @asynccontextmanager
-async def serving(held: Held | None = None, *, connections_max: int = 100) -> AsyncIterator[HttpServer]:
+async def serving(
+    held: Held | None = None, *, connections_max: int = 100, body_bytes_max: int = 1_000_000
+) -> AsyncIterator[HttpServer]:
     """It answers a GET once it may, and a body with its length."""
 
     async def answer(request: web.Request) -> web.Response:
@@ -48,7 +50,8 @@ async def serving(held: Held | None = None, *, connections_max: int = 100) -> As
         except HttpRefused as refused:
             return web.Response(status=refused.status, text=refused.message, headers=refused.headers)
 
-    server = HttpServer("tests", "127.0.0.1:0", None, answer, connections_max=connections_max, body_bytes_max=1_000_000)
+    limits = {"connections_max": connections_max, "body_bytes_max": body_bytes_max}
+    server = HttpServer("tests", "127.0.0.1:0", None, answer, **limits)
     await server.start()
     try:
         yield server
@@ -165,6 +168,16 @@ async def test_the_body_that_holds_most_gives_way(monkeypatch: pytest.MonkeyPatc
         small.write(b"\0")
         assert await answered(small_reader) == (200, "400001")
         assert server.held_bytes == 0
+
+
+@pytest.mark.parametrize(("body", "status"), [(b"", 200), (b"abcd", 200), (b"abcde", 413)])
+async def test_a_body_that_comes_with_its_headers_has_the_same_limit(body: bytes, status: int) -> None:
+    chunks = b"%x\r\n%b\r\n" % (len(body), body) if body else b""
+    async with serving(body_bytes_max=4) as server, connected(server) as (reader, writer):
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n")
+        found = await answered(reader)
+        assert found[0] == status
+        assert status == 413 or found[1] == str(len(body))
 
 
 async def test_a_body_is_asked_for_where_its_client_waits_for_that() -> None:

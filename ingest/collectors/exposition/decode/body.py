@@ -139,7 +139,9 @@ class BodyReader:
         n_inexact = scan_numba.match(
             view, template.static, template.ends, template.exemplars, template.whole, tokens, inexact
         )
-        if n_inexact < 0 or np.count_nonzero(inexact[:n_inexact, 0] < 0) > exemplars_max:
+        if n_inexact <= 0:
+            return tokens if n_inexact == 0 else None
+        if template.exemplars and np.count_nonzero(inexact[:n_inexact, 0] < 0) > exemplars_max:
             return None
         for token, start, end in inexact[:n_inexact].tolist():
             if token < 0:
