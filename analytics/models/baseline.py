@@ -90,4 +90,7 @@ def deviations(state: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def left_levels(state: NDArray[np.float64], sids: NDArray[np.int64]) -> NDArray[np.float64]:
     """float64[k]: the mean of the anomalous values of series that have had several in a row by now, NaN of others."""
-    return np.where(state[sids, OUTLIERS] >= _LEFT_MIN, state[sids, OUTLIER_LEVEL], np.nan)
+    found = np.full(sids.size, np.nan)
+    left = np.flatnonzero(state[:, OUTLIERS][sids] >= _LEFT_MIN)
+    found[left] = state[sids[left], OUTLIER_LEVEL]
+    return found

@@ -49,6 +49,7 @@ class Columns:
     def __init__(self, layout: Layout) -> None:
         self._layout = dict(layout)
         self._arrays = {name: self._blank(name, 0) for name in layout}
+        self._shared: set[str] = set()  # those that belong to the columns which these are a copy of
         self.size = 0
 
     def _blank(self, name: str, rows: int) -> NDArray[Any]:
@@ -56,6 +57,9 @@ class Columns:
         return np.full(rows if width == 1 else (rows, width), fill, dtype)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
+        if name in self._shared:
+            self._shared.remove(name)
+            self._arrays[name] = self._arrays[name].copy()
         return self._arrays[name][: self.size]
 
     def grow(self, size: int) -> None:
@@ -67,22 +71,25 @@ class Columns:
             wanted = max(size, 2 * capacity, _FIRST_CAPACITY)
             for name, array in self._arrays.items():
                 self._arrays[name] = np.concatenate([array, self._blank(name, wanted - capacity)])
+            self._shared.clear()
         self.size = size
 
     def keep(self, rows: NDArray[np.int64]) -> None:
         """Keeps only these rows, renumbered in the order given, and frees the memory of the others."""
         self._arrays = {name: array[rows] for name, array in self._arrays.items()}
+        self._shared.clear()
         self.size = len(rows)
 
     def copy(self) -> "Columns":
-        """The rows in use, in memory of their own."""
+        """The rows in use; each column in memory of its own once it is asked for. These may not be written any more
+        unless the copy is dropped."""
         copied = object.__new__(Columns)  # without the empty arrays that would be replaced at once
-        copied._layout, copied.size = self._layout, self.size
-        copied._arrays = {name: array[: self.size].copy() for name, array in self._arrays.items()}
+        copied._layout, copied._shared, copied.size = self._layout, set(self._layout), self.size
+        copied._arrays = {name: array[: self.size] for name, array in self._arrays.items()}
         return copied
 
     def state(self) -> State:
-        return State(None, {name: self[name] for name in self._layout})
+        return State(None, {name: self._arrays[name][: self.size] for name in self._layout})
 
     def restore(self, state: State) -> None:
         """Keeps arrays that own their memory, copies the others."""
@@ -94,7 +101,7 @@ class Columns:
         size = len(next(iter(given.values())))
         others = self._layout.keys() - given.keys()
         kept = {name: self[name] if size == self.size else self._blank(name, size) for name in others}
-        self._arrays, self.size = kept | given, size
+        self._arrays, self._shared, self.size = kept | given, set(), size
 
 
 class SomeColumns:

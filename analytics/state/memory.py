@@ -10,6 +10,9 @@ from analytics.snapshot.stateful import State
 from analytics.state.columns import Columns
 from analytics.state.lookup import lookup
 
+_REMEMBERED = 4  # sets of series of which the rows are: one detector has up to so many columns
+_Rows = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 
 class MemoryColumn(NamedTuple):
     """Zero for a series that is new. width: values a row; 1 makes a plain vector.
@@ -33,7 +36,7 @@ class Memory:
     def __init__(self, columns: Sequence[MemoryColumn]) -> None:
         self._layout = {column.name: (column.dtype, 0.0, column.width) for column in columns}
         self._columns = Columns({"sid": ("i8", -1, 1), **self._layout})
-        self._newest: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+        self._newest: tuple[_Rows, ...] = ()  # of the series asked for last
 
     def __len__(self) -> int:
         return self._columns.size
@@ -43,15 +46,16 @@ class Memory:
 
     def rows(self, sids: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64[k]: the row of each of these series, without duplicates; new series get one."""
-        if self._newest is not None and self._newest[0] is sids:  # most parts have the same series in every tick
-            return self._newest[1]
+        for known, rows in self._newest:  # most parts have the same series in every tick
+            if known is sids or np.array_equal(known, sids):
+                return rows
         rows = lookup(self._columns["sid"], sids)
         new = np.flatnonzero(rows < 0)
         if new.size:
             rows[new] = self._columns.size + np.arange(new.size)
             self._columns.grow(self._columns.size + new.size)
             self._columns["sid"][rows[new]] = sids[new]
-        self._newest = (sids, rows)
+        self._newest = ((sids, rows), *self._newest[: _REMEMBERED - 1])
         return rows
 
     def draft(self) -> "Memory":
@@ -66,11 +70,11 @@ class Memory:
         numbers = lookup(sids, self._columns["sid"])
         self._columns.keep(np.flatnonzero(numbers >= 0))
         self._columns["sid"][:] = numbers[numbers >= 0]
-        self._newest = None
+        self._newest = ()
 
     def state(self) -> State:
         return self._columns.state()
 
     def restore(self, state: State) -> None:
         self._columns.restore(state)
-        self._newest = None
+        self._newest = ()

@@ -1,6 +1,7 @@
 """Gives every (target, series) a number, once, and forgets series that are gone."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import orjson
@@ -19,10 +20,10 @@ _INTERNERS = ("metrics", "targets", "variants", "objects")
 _IDENTITY = frozenset({"device", "port", "gpu", "fs", "target", "system", "job_id"})
 
 
-def object_of(metric: str, labels: Mapping[str, str], device: str) -> ObjectRef:
+def object_of(labels: Mapping[str, str], device: str) -> ObjectRef:
     """The object that a series is about, by its labels.
 
-    >>> str(object_of("gpu_power_watts", {"device": "node1", "gpu": "GPU-1"}, "node1"))
+    >>> str(object_of({"device": "node1", "gpu": "GPU-1"}, "node1"))
     'gpu:node1/GPU-1'
     """
     owner = labels.get("device", device)
@@ -33,6 +34,13 @@ def object_of(metric: str, labels: Mapping[str, str], device: str) -> ObjectRef:
     if labels.get("port"):
         return objects.port(owner, labels["port"])
     return objects.device(owner)
+
+
+class _Place(NamedTuple):
+    """The numbers of what a series is about, and of its other labels."""
+
+    object: int
+    variant: int
 
 
 class Registry(SeriesIndex):
@@ -76,33 +84,48 @@ class Registry(SeriesIndex):
         self.intern_devices()
 
     def _register(self, table: SeriesTable) -> NDArray[np.int64]:
-        target = self.target(table)
-        rows = np.fromiter((self._series(target, table.device, key) for key in table.keys), np.int64, len(table))
+        target, first = self.target(table), self._columns.size
+        places: dict[str, _Place | None] = {}  # by labels as they are written, which many series of a table share
+        new: list[tuple[int, _Place]] = []
+        rows = np.empty(len(table), np.int64)
+        for row, key in enumerate(table.keys):
+            number = self._numbers.get((target, key), -1)
+            if number < 0 and first + len(new) < self._series_max and (found := self._read(key, table.device, places)):
+                number = first + len(new)
+                new.append(found)
+                self.keys.append(key)
+                self._numbers[target, key] = number
+            rows[row] = number
+        self._add(target, new)
         self._tables[table.digest] = rows
         self.rules.extend(self.metrics.names)
         self.version += 1
         return rows
 
-    def _series(self, target: int, device: str, key: str) -> int:
-        known = self._numbers.get((target, key))
-        if known is not None:
-            return known
-        number = self._columns.size
-        if number >= self._series_max:
-            return -1
+    def _read(self, key: str, device: str, places: dict[str, _Place | None]) -> tuple[int, _Place] | None:
+        """The number of its metric, and its place; None for what is no series."""
+        metric, _, inside = key.partition("{")
+        if inside not in places:
+            places[inside] = self._place(key, device)
+        place = places[inside]
+        return place and (self.metrics.intern(metric), place)
+
+    def _place(self, key: str, device: str) -> _Place | None:
         try:
-            metric, labels = parse_series_key(key)
+            _, labels = parse_series_key(key)
         except BadInput:
-            return -1
-        self._columns.grow(number + 1)
-        self._columns["metric"][number] = self.metrics.intern(metric)
-        self._columns["object"][number] = self.objects.intern(str(object_of(metric, labels, device)))
-        self._columns["target"][number] = target
+            return None
         rest = {name: value for name, value in sorted(labels.items()) if name not in _IDENTITY}
-        self._columns["variant"][number] = self.variants.intern(orjson.dumps(rest).decode())
-        self.keys.append(key)
-        self._numbers[(target, key)] = number
-        return number
+        return _Place(
+            self.objects.intern(str(object_of(labels, device))), self.variants.intern(orjson.dumps(rest).decode())
+        )
+
+    def _add(self, target: int, new: Sequence[tuple[int, _Place]]) -> None:
+        first = self._columns.size
+        self._columns.grow(first + len(new))
+        added = np.array([(metric, target, *place) for metric, place in new], np.int64).reshape(-1, 4)
+        for name, numbers in zip(("metric", "target", "object", "variant"), added.T, strict=True):
+            self._columns[name][first:] = numbers
 
     def forget(self, live: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Keeps only the live series, renumbered in order; returns their old numbers.

@@ -10,14 +10,23 @@ from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts
 from analytics.detectors.storage.operations import (
     BUSY_TIMES,
+    BYTES,
     NEW_INTERVALS,
     OPERATIONS_PER_SECOND_MIN,
     PEAK_FADES_S,
     SCORE_BUSY,
+    byte_rows,
+    bytes_per_second,
     counterparts,
     members,
     owners,
     sums_of,
+)
+from analytics.detectors.storage.short_times import (
+    SHORT_TIMES,
+    OperationTimes,
+    score_with_short_times,
+    without_short_times,
 )
 from analytics.models.group_medians import group_medians
 from analytics.snapshot.block import Migration
@@ -27,8 +36,7 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
-from telemetry.limits import STORAGE_SECONDS_MIN
-from telemetry.selectors import server_io
+from telemetry.selectors import server_io, server_traffic
 
 _METRICS = ("storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count")
 _TIMES_SIBLINGS = 3.0
@@ -53,6 +61,7 @@ _BURST_TIMES, _USUAL_SHARE = 3.0, 0.5
 # too low for one sample, since servers are read at different moments of a burst.
 _COLLAPSED_SHARE, _BUSY_OPERATIONS_PER_SECOND, _COLLAPSED_SCORE = 0.1, 10.0, 2.0
 _SIBLINGS_MIN = 3
+_ANY_TIME_S = 1e-9  # siblings that take less than is counted take 0
 # What one client has in flight at most (Lustre: max_rpcs_in_flight, 8), and some that began in the interval before.
 # Where no more operations wait, the path of that client may be slow and not the target: a link that loses packets.
 ONE_CLIENT_OPERATIONS, CONFIDENCE, ONE_CLIENT_CONFIDENCE = 10.0, 0.85, 0.5
@@ -60,12 +69,14 @@ ONE_CLIENT_OPERATIONS, CONFIDENCE, ONE_CLIENT_CONFIDENCE = 10.0, 0.85, 0.5
 
 @dataclass(frozen=True)
 class _About:
-    """Of each of k series of sums. counts: row of its counts, -1 without. owners: number, below k, of its target, all
-    operations together; groups: of its file system and operation; few: whether that has too few targets to compare.
-    shared: whether it is no disk of one host.
+    """Of each of k series of sums. counts, moved: row of its counts and of its bytes, -1 without.
+
+    owners: number, below k, of its target, all operations together; groups: of its file system and operation.
+    few: whether that has too few targets to compare. shared: whether it is no disk of one host.
     """
 
     counts: NDArray[np.int64]
+    moved: NDArray[np.int64]
     owners: NDArray[np.int64]
     groups: NDArray[np.int64]
     few: NDArray[np.bool_]
@@ -78,13 +89,15 @@ class StorageSlow(Detector):
 
     name: str = "storage_slow"
     kind: FindingKind = FindingKind.STORAGE_SLOW
-    metrics: tuple[str, ...] = _METRICS
+    metrics: tuple[str, ...] = (*_METRICS, *BYTES)
     scope: Scope = Scope.CLUSTER
     persist: int = 2
     fire_immediately_score: float = 2.5
-    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"))
-    memory_format: int = 2
-    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: _from_format_1}, hash=False)
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"), *SHORT_TIMES)
+    memory_format: int = 3
+    memory_migrations: Mapping[int, Migration] = field(
+        default_factory=lambda: {1: _from_format_1, 2: without_short_times}, hash=False
+    )
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         about = view.data.per_series(_about)
@@ -100,9 +113,12 @@ class StorageSlow(Detector):
         alone |= np.isnan(siblings)
         normal = np.where(alone, _TIMES_OWN * own, _TIMES_SIBLINGS * siblings)
         like_load = _TIMES_SIBLINGS * np.where(alone, own, group_medians(groups, unloaded))
-        slow = np.minimum(np.minimum(seconds / normal, unloaded / like_load), seconds / STORAGE_SECONDS_MIN)
+        slow = np.minimum(seconds / np.maximum(normal, _ANY_TIME_S), unloaded / np.maximum(like_load, _ANY_TIME_S))
         slow = np.where(more & ~alone, np.minimum(slow, _SCORE_MORE), slow)
         slow = np.where(busy & ~alone, np.minimum(slow, SCORE_BUSY), slow)
+        moved = bytes_per_second(view, server_traffic, about.moved)
+        times = OperationTimes(rate, moved, seconds, groups, np.where(alone, np.nan, siblings))
+        slow = score_with_short_times(view, memory, column, slow, times)
         sibling_rate = group_medians(groups, rate)
         collapsed = _alone_idle(groups, rate) & (rate < _COLLAPSED_SHARE * sibling_rate)
         if collapsed.any():
@@ -149,7 +165,7 @@ class StorageSlow(Detector):
 
     def _operations(self, view: TickView, about: _About) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         """The sums' column, operations a second and their usual number; NaN where no fresh value is known."""
-        sums, counts = (view.column(metric, server_io) for metric in self.metrics)
+        sums, counts = (view.column(metric, server_io) for metric in _METRICS)
         new = view.series["valued_ns"][sums.sids] >= view.end_ns - round(NEW_INTERVALS * view.config.interval_ns)
         known = (about.counts >= 0) & sums.fresh & new
         nothing = np.full(len(sums), np.nan)
@@ -170,7 +186,8 @@ def _about(index: SeriesIndex) -> _About:
     few = members(groups, np.ones(sums.size, bool)) < _SIBLINGS_MIN
     names = index.objects.names
     shared = [names[number].startswith("storage_target:") for number in index.columns["object"][sums].tolist()]
-    return _About(counterparts(index, sums, counts), owners(index, sums), groups, few, np.array(shared, bool))
+    counted, moved = counterparts(index, sums, counts), byte_rows(index, sums, server_traffic)
+    return _About(counted, moved, owners(index, sums), groups, few, np.array(shared, bool))
 
 
 def _groups(index: SeriesIndex, sids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Verdicts
+from analytics.detectors.storage.operations import WAITING_MIN
 from analytics.detectors.storage.storage_slow import ONE_CLIENT_CONFIDENCE, ONE_CLIENT_OPERATIONS
 from analytics.models import baseline
 from analytics.snapshot.block import Migration
@@ -21,8 +22,6 @@ _BYTES = ("storage_read_bytes_total", "storage_written_bytes_total")
 _WAITING = ("storage_operation_duration_seconds_sum", "storage_queue_depth")
 _OPERATIONS = "storage_operation_duration_seconds_count"
 _COLLAPSED_SHARE = 0.1  # of its own throughput while it works
-# Operations in progress, by Little's law from the time that they take: at one, a client waits at any moment.
-_WAITING_MIN = 1.0
 # What moves a tenth for as many clients takes ten times as long for each operation; what takes hardly longer than usual
 # is asked for less, or for smaller pieces. Twice is more than a queue of other length makes (assumption).
 _LONGER_TIMES, _SCORE_ASKED_LESS = 2.0, 0.99
@@ -50,7 +49,7 @@ class StorageThroughput(Detector):
         targets = written.only(rows)
         moved = _sums(view, targets, _BYTES)
         waiting = _sums(view, targets, _WAITING)
-        busy = waiting >= _WAITING_MIN
+        busy = waiting >= WAITING_MIN
         usual = learned_level(view, memory, targets, np.where(busy, moved, np.nan))
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(busy, np.minimum(_COLLAPSED_SHARE * usual / np.fmax(moved, 1.0), 10.0), 0.0)

@@ -4,7 +4,8 @@ A client sees the whole path: its own queue, its links, the fabric, the server, 
 storage is slow for it and nothing about where, so findings are about the host; correlation compares their paths.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,25 +14,35 @@ from analytics.detectors.levels import LEVEL, learned_level
 from analytics.detectors.spec import Detector, EvidenceColumns, Scope, Verdicts, computed_evidence
 from analytics.detectors.storage.operations import (
     BUSY_TIMES,
+    BYTES,
     NEW_INTERVALS,
     OPERATIONS_PER_SECOND_MIN,
     PEAK_FADES_S,
     SCORE_BUSY,
+    byte_rows,
+    bytes_per_second,
     counterparts,
     members,
     owners,
     sums_of,
 )
+from analytics.detectors.storage.short_times import (
+    SHORT_TIMES,
+    OperationTimes,
+    score_with_short_times,
+    without_short_times,
+)
 from analytics.models import baseline
 from analytics.models.group_medians import group_medians
 from analytics.models.storage_clients import CLIENTS_MEASURED, SERVER_SECONDS
+from analytics.snapshot.block import Migration
 from analytics.state.lookup import worst_of_each
 from analytics.state.memory import Memory, MemoryColumn
 from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import Column, TickView
 from telemetry.findings import FindingKind
-from telemetry.limits import STORAGE_SECONDS_MIN
-from telemetry.selectors import client_io, server_io
+from telemetry.limits import DISK_SECONDS
+from telemetry.selectors import client_io, client_traffic, server_io
 from telemetry.series import parse_series_key, series_key
 
 _SUM, _COUNT = "storage_operation_duration_seconds_sum", "storage_operation_duration_seconds_count"
@@ -50,7 +61,8 @@ _CONFIDENCE = 0.6
 
 @dataclass(frozen=True)
 class _About:
-    """Of each of k series of sums. counts, queues: row of its counts and of its time in the queue, -1 without.
+    """Of each of k series of sums. counts, moved, queues: row of its counts, its bytes and its time in the queue, -1
+    without.
 
     owners: number, below k, of the client and file system; systems: of the file system; groups: of the file system and
     operation. names: the file system and operation of each. server_groups: int64[s], for each series of sums of a
@@ -58,6 +70,7 @@ class _About:
     """
 
     counts: NDArray[np.int64]
+    moved: NDArray[np.int64]
     queues: NDArray[np.int64]
     owners: NDArray[np.int64]
     systems: NDArray[np.int64]
@@ -76,10 +89,12 @@ class StorageWait(Detector):
 
     name: str = "storage_wait"
     kind: FindingKind = FindingKind.STORAGE_WAIT
-    metrics: tuple[str, ...] = (_SUM, _COUNT, _QUEUE)
+    metrics: tuple[str, ...] = (_SUM, _COUNT, _QUEUE, *BYTES)
     scope: Scope = Scope.CLUSTER
     persist: int = 3
-    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"), MemoryColumn("system_peak"))
+    memory: tuple[MemoryColumn, ...] = (*LEVEL, MemoryColumn("peak"), MemoryColumn("system_peak"), *SHORT_TIMES)
+    memory_format: int = 2
+    memory_migrations: Mapping[int, Migration] = field(default_factory=lambda: {1: without_short_times}, hash=False)
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.column(_SUM, client_io)
@@ -99,11 +114,14 @@ class StorageWait(Detector):
         more, system_more, more_than_peers = self._asked_for_more(view, memory, column, rate, about)
         by_peers = np.where(more_than_peers, np.minimum(by_peers, SCORE_BUSY), by_peers)
         by_own = np.where(more | system_more, np.minimum(by_own, SCORE_BUSY), by_own)
-        unusual = np.minimum((seconds - own) / (_SIGMAS * spread), seconds / STORAGE_SECONDS_MIN)
-        score = np.minimum(np.fmax(by_peers, by_own), unusual)
+        normals = np.where(np.nan_to_num(by_peers) >= np.nan_to_num(by_own), peers, own)
+        far_off = (seconds - own) / (_SIGMAS * spread)
+        moved = bytes_per_second(view, client_traffic, about.moved)
+        times = OperationTimes(rate, moved, seconds, about.groups, peers)
+        by_peers = score_with_short_times(view, memory, column, np.minimum(by_peers, far_off), times)
+        score = np.fmax(by_peers, np.minimum(np.minimum(by_own, far_off), seconds / DISK_SECONDS))
         rows = np.flatnonzero(~np.isnan(score))
         rows = rows[worst_of_each(column.objects[rows], score[rows])]
-        normals = np.where(np.nan_to_num(by_peers) >= np.nan_to_num(by_own), peers, own)
         evidence = self._evidence(view, column, about, rows, rate, seconds, normals, measured)
         shown = column.only(rows)
         return [Verdicts(shown.objects, shown.times_ns, score[rows] >= 1.0, score[rows], evidence, _CONFIDENCE)]
@@ -202,6 +220,7 @@ def _about(index: SeriesIndex) -> _About:
     served = index.select(_SUM, server_io)
     return _About(
         counterparts(index, sums, counts),
+        byte_rows(index, sums, client_traffic),
         counterparts(index, sums, queues),
         owners(index, sums),
         np.array([systems[system] for system, _ in names], np.int64),
