@@ -17,7 +17,7 @@ from analytics.derived.flaps import Flaps
 from analytics.derived.job_activity import REPORTED_BY, JobActivity
 from analytics.derived.job_memory import JobMemory
 from analytics.derived.job_traffic import IMPOSED_BY, JobTraffic
-from analytics.derived.slow_storage import SLOW_BY, filesystems_of_targets
+from analytics.derived.slow_storage import holding_up
 from analytics.derived.trend_history import TrendHistory
 from analytics.derived.working_gpus import WorkingGpus
 from analytics.detectors import detectors
@@ -45,9 +45,10 @@ from analytics.state.target_state import TargetState
 from analytics.state.tick import Tick, pack
 from analytics.state.topology_index import TopologyIndexer
 from analytics.uncorrelated import Attempt, Correlator, Scored, Uncorrelated, always
+from analytics.view.cadence import devices_read_often
 from analytics.view.derived import Derived
 from analytics.view.quality import counts
-from analytics.view.reported import reported_series
+from analytics.view.reported import ReportedSeries
 from analytics.view.tick_data import SelectionCache, TickData
 from analytics.view.tick_view import LightView, TickView
 from analytics.window.watermark import DropReason, SampleCounts, TickWindow
@@ -113,6 +114,7 @@ class Engine:
         self.multivariate = Multivariate(config.multivariate, config.interval_ns, self._workers)
         self._quality = np.zeros(0, np.uint8)  # of each series, as of the newest tick
         self._selections = SelectionCache(self.registry)
+        self._reported_series = ReportedSeries(self.registry, self._selections)
         self._inference, self._indexer = Inference(), TopologyIndexer()
 
     @property
@@ -268,7 +270,8 @@ class Engine:
             found, flaps = self._judge_whole(end_ns, reported)
             findings += found
         if self.correlator is not None:
-            self._scored.append(Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps))
+            often = devices_read_often(self._data(end_ns))
+            self._scored.append(Scored(end_ns, findings, self.topology, self.cluster.changes, light, flaps, often))
         if not light:
             self._evict(end_ns)
         return findings
@@ -330,9 +333,8 @@ class Engine:
     def _reported(self, end_ns: int) -> NDArray[np.bool_]:
         """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""
         since_ns = self.config.reported_since_ns(end_ns)
-        known = self.detectors.detectors
-        about = ((each.metrics, self.findings.active_about(each.name, since_ns=since_ns)) for each in known)
-        return reported_series(self.registry, self._selections, ((metrics, names) for metrics, names in about if names))
+        known, active = self.detectors.detectors, self.findings.active_about
+        return self._reported_series.about((each.metrics, active(each.name, since_ns=since_ns)) for each in known)
 
     def _data(self, end_ns: int) -> TickData:
         topology = self.topology
@@ -355,13 +357,11 @@ class Engine:
             return Derived(forecasts=forecasts)
         working_job, classes = self.working.update(view)
         since_ns = self.config.reported_since_ns(view.end_ns)
-        slowed = self.findings.active_about(REPORTED_BY, since_ns=since_ns)
-        jobs = self.activity.update(view, {parse_object(name).name for name in slowed})
-        imposing = self.findings.active_about(*IMPOSED_BY, since_ns=view.end_ns - WATCHDOG_NS)
-        faulty = {parse_object(name).device for name in imposing} - {""}
-        traffic = self.traffic.update(view, jobs, faulty)
-        slow = filesystems_of_targets(self.findings.active_about(SLOW_BY, since_ns=since_ns))
-        return Derived(jobs, working_job, classes, forecasts, traffic, slow)
+        active = self.findings.active_about
+        jobs = self.activity.update(view, {parse_object(job).name for job in active(REPORTED_BY, since_ns=since_ns)})
+        imposing = active(*IMPOSED_BY, since_ns=view.end_ns - WATCHDOG_NS)
+        traffic = self.traffic.update(view, jobs, imposing)
+        return Derived(jobs, working_job, classes, forecasts, traffic, holding_up(view, active, since_ns))
 
     def _evict(self, end_ns: int) -> None:
         """Forgets silent series, at moments that only depend on event time."""

@@ -22,7 +22,10 @@ def always(step: str, end_ns: int) -> AbstractContextManager[bool]:
 
 
 class Scored(NamedTuple):
-    """A tick that waits for correlation: what it found, and what explains it, as of then."""
+    """A tick that waits for correlation: what it found, and what explains it, as of then.
+
+    read_every_s: see ``devices_read_often``.
+    """
 
     end_ns: int
     findings: list[Finding]
@@ -30,6 +33,7 @@ class Scored(NamedTuple):
     changes: Sequence[Change]
     light: bool
     flaps: Sequence[FlapComparison]
+    read_every_s: Mapping[str, float]
 
 
 class Correlator(Stateful, Protocol):
@@ -56,6 +60,7 @@ class Correlator(Stateful, Protocol):
         topology: Topology,
         changes: Sequence[Change],
         flaps: Sequence[FlapComparison] = (),
+        read_every_s: Mapping[str, float] | None = None,
     ) -> list[Incident]: ...
 
     def close(self, now_ns: int, topology: Topology) -> list[Finding | Incident]:
@@ -85,7 +90,8 @@ class Uncorrelated:
             if allowed:
                 carried, self._carried = self._carried, []
                 found = carried + scored.findings
-                return correlator.step(scored.end_ns, found, scored.topology, scored.changes, scored.flaps)
+                explains = scored.topology, scored.changes, scored.flaps, scored.read_every_s
+                return correlator.step(scored.end_ns, found, *explains)
         # What is over would never be heard of again.
         self._carried += [finding for finding in scored.findings if finding.state is FindingState.CLEARED]
         return []

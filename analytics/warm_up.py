@@ -17,6 +17,7 @@ from telemetry.series import SeriesTable, series_key
 from telemetry.topology import Device, Entity, Gpu, Job, Role, TopologyFact
 
 _HOST, _GPUS = "warm-up", 8
+_QUEUE = series_key("fabric_queue_occupancy_bytes", {"device": _HOST, "port": "1", "queue": "3"})
 _METRICS = (
     "gpu_utilization_ratio",
     "gpu_sm_clock_hertz",
@@ -40,6 +41,7 @@ def warm_up() -> None:
     engine = Engine(config)
     gpus = [f"GPU-{number}" for number in range(_GPUS)]
     keys = [series_key(metric, {"device": _HOST, "gpu": gpu}) for metric in _METRICS for gpu in gpus]
+    keys.append(_QUEUE)  # of a fabric's detectors, which are asked from the first switch on
     entities: list[Entity] = [Device(_HOST, Role.HOST), Job(_HOST, (_HOST,), _HOST, _HOST, started_ns=0)]
     entities += [Gpu(_HOST, gpu, number) for number, gpu in enumerate(gpus)]
     engine.add_facts([TopologyFact(entity, 0, _HOST) for entity in entities])

@@ -35,7 +35,7 @@ from evaluation.families.judge import ClusterOutcome
 from evaluation.families.rows import TITLES
 from evaluation.families.rows import rows as family_rows
 from evaluation.pictures import run as pictures
-from evaluation.scores import collections, compare
+from evaluation.scores import collections, common_level, compare
 from evaluation.scores import page as collections_page
 from evaluation.series import folders, public
 from evaluation.series.synthetic import REPORT_SEEDS, corpus
@@ -126,7 +126,8 @@ def labelled_series(arguments: Sequence[str] = ()) -> list[report.Row]:
 def _collections(found: Sequence[collections.Collection], name: str, title: str, about: str) -> list[report.Row]:
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         judged = [(each, collections.judge(each, pool)) for each in found]
-    text = collections_page.collections_page(title, about, judged)
+        levels = common_level.curves(found, pool) if len(found) > 1 else {}
+    text = collections_page.collections_page(title, about, judged, levels)
     (PAGES / f"results-{name}.md").write_text(text)
     Console().print(text, markup=False, highlight=False, soft_wrap=True)
     return [_plain(row) for row in collections_page.rows(judged)]

@@ -51,8 +51,9 @@ INLET_RECOMMENDED_CELSIUS, INLET_ALLOWED_CELSIUS = 27.0, 35.0
 """ASHRAE TC 9.9, Thermal Guidelines for Data Processing Environments (2021): 18 to 27 C is recommended, class A2 allows
 up to 35 C."""
 
-STORAGE_SECONDS_MIN = 0.02
-"""Mean time of an operation: below that no job waits for storage."""
+DISK_SECONDS = 0.02
+"""Mean time of an operation that a healthy hard disk of 7200 rpm may need: each may seek (11 ms) and wait for a whole
+turn (8.3 ms). Western Digital, Ultrastar DC HC310 OEM specification, 4.5.1: average of writes, of any drive."""
 
 METADATA_PER_SECOND_MIN = 3000.0
 """One metadata target of a Lustre system does tens of thousands of operations a second (Lustre Operations Manual,

@@ -65,6 +65,11 @@ def client_io(labels: Mapping[str, str]) -> bool:
     return labels.get("side") == "client" and labels.get("op") in ("read", "write")
 
 
+def client_traffic(labels: Mapping[str, str]) -> bool:
+    """The same for metrics that have a name for each operation and so no label."""
+    return labels.get("side") == "client" and labels.get("op", "read") in ("read", "write")
+
+
 def client_reads(labels: Mapping[str, str]) -> bool:
     return labels.get("side") == "client" and reads(labels)
 

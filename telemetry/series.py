@@ -12,6 +12,7 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _PAIR = r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"'
 _LABEL = re.compile(_PAIR + r"(?:,|$)")
 _KEY = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*\{(?:" + _PAIR + r"(?:,|(?=\})))*\}")
+_AROUND = len('="",')  # what a pair has beside its name and its value
 _UNESCAPE = re.compile(r"\\(.)")
 
 
@@ -35,6 +36,10 @@ def parse_series_key(key: str) -> tuple[str, dict[str, str]]:
     if not brace or not rest.endswith("}"):
         raise BadInput(f'series {key[:80]!r}: expected metric{{label="value",...}}')
     inside, position, labels = rest[:-1], 0, dict[str, str]()
+    if "\\" not in inside:  # as most are: in one go
+        pairs = _LABEL.findall(inside)
+        if sum(len(name) + len(value) + _AROUND for name, value in pairs) == len(inside) + 1:
+            return metric, dict(pairs)
     while position < len(inside):
         match = _LABEL.match(inside, position)
         if match is None:

@@ -6,7 +6,7 @@ nobody announced, or a failure.
 
 from collections.abc import Iterable
 
-from analytics.correlate import versions
+from analytics.correlate import cadence, versions
 from analytics.correlate.absence import STARTS_S, Absence
 from analytics.correlate.causes.devices import deaths
 from analytics.correlate.texts.clock import clock
@@ -66,7 +66,7 @@ def _leaving(view: CorrelationView) -> Iterable[tuple[str, list[Finding]]]:
     dark: dict[str, list[Finding]] = {}
     for finding in view.of(FindingKind.LINK_DOWN):
         peer = view.graph.peers.get(finding.object)
-        recent_ns = view.config.intervals_ns(LEAVES_INTERVALS, finding.cadence_s)
+        recent_ns = view.config.intervals_ns(LEAVES_INTERVALS, cadence.of_finding(view, finding))
         if peer and view.graph.role(peer.device) is Role.HOST and view.now_ns - finding.onset_ns <= recent_ns:
             dark.setdefault(peer.device, []).append(finding)
     for name, found in dark.items():

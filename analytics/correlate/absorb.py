@@ -71,7 +71,9 @@ class _Nearby:
         self._places = {finding.id: places(view, finding) for finding in left}
         self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
-        self._earliest_ns = [claim.onset_ns - view.config.onset_slack_ns for claim in claims]  # of what it explains
+        # Of what it explains; of a symptom that comes more rarely by its own.
+        self._earliest_ns = [claim.onset_ns - view.config.slack_ns(claim.cadence_s) for claim in claims]
+        self._slack_ns = {finding.id: view.config.slack_ns(finding.cadence_s) for finding in left}
         self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         self._unseen = {at for at, claim in enumerate(claims) if _is_unseen(view, claim)}
@@ -194,13 +196,14 @@ class _Nearby:
 
     def _explains(self, at: int, near: Near, finding: Finding, *, held: bool = False) -> bool:
         """Whether a claim that predicts a symptom is near enough and in time. held: its incident has the symptom."""
-        if self._earliest_ns[at] > finding.onset_ns or (at in self._unseen and not held):
-            return False
         claim, config = self._claims[at], self._view.config
+        earliest_ns = min(self._earliest_ns[at], claim.onset_ns - self._slack_ns[finding.id])
+        if earliest_ns > finding.onset_ns or (at in self._unseen and not held):
+            return False
         if near is Near.DEVICE and not is_near(self._view, claim.reach, finding):
             return False
         if finding.kind is FindingKind.STRAGGLER:
-            return begins_in_time(config, claim.onset_ns, finding)
+            return begins_in_time(config, claim.onset_ns, finding, claim.cadence_s)
         if finding.kind not in JOB_WAITS or held:
             return True
         if not explains_wait(self._view, claim.cause, finding):
@@ -208,13 +211,15 @@ class _Nearby:
         since_ns = self._view.waits_since(finding.object)
         if 0 < claim.over_ns < since_ns and not _comes_back(claim):
             return False
-        return waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns)
+        cadences_s = claim.cadence_s, finding.cadence_s
+        return waits_in_time(config, claim.cause, claim.onsets_ns or (claim.onset_ns,), since_ns, *cadences_s)
 
     def _timely(self, at: int, finding: Finding) -> bool:
         """Whether a symptom began when the claim's own evidence did; without any it is over."""
         view = self._view
         since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
-        return follows(view.config, self._claims[at].onsets_ns, since_ns)
+        claim = self._claims[at]
+        return follows(view.config, claim.onsets_ns, since_ns, claim.cadence_s, finding.cadence_s)
 
 
 def _comes_back(claim: Claim) -> bool:

@@ -13,6 +13,7 @@ class Claim:
 
     gain: how much it newly explained. onsets_ns: of its own findings, ascending; none without any.
     kinds: of all its findings; None where it has none of its own any more. over_ns: since when it has none, 0 else.
+    cadence_s: of the slowest of its own, 0 without any.
     """
 
     cause: Cause
@@ -24,6 +25,7 @@ class Claim:
     onsets_ns: tuple[int, ...] = ()
     kinds: set[FindingKind] | None = None
     over_ns: int = 0
+    cadence_s: float = 0.0
 
     @property
     def findings(self) -> set[str]:

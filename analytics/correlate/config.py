@@ -1,13 +1,17 @@
 """Settings of correlation; durations that depend on how often telemetry is sampled are in sampling intervals.
 
-Those of an incident count in the cadence of its evidence where that is longer: what is read every 30 s shows no sooner
-that it is over, or that something else explains it.
+They count in the cadence of the evidence: what is read every 30 s shows no sooner that it is over, or that something
+else explains it, and what is read every second does so within a tick. ``interval_s`` is what counts where the cadence
+is not known.
 """
 
+import math
+from collections.abc import Iterable
 from functools import cached_property
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from analytics.config import LIGHT_TICKS
 from telemetry.kinds import HoldPolicy
 
 NS_PER_S = 1_000_000_000
@@ -117,6 +121,10 @@ class CorrelateConfig(BaseModel):
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
 
+    @property
+    def tick_s(self) -> float:
+        return self.interval_s / 2
+
     @cached_property
     def interval_ns(self) -> int:
         return int(self.interval_s * NS_PER_S)
@@ -130,6 +138,14 @@ class CorrelateConfig(BaseModel):
     def straggler_window_ns(self) -> int:
         """How long after a cause what it changed may begin."""
         return self.intervals_ns(self.straggler_window_intervals)
+
+    def slack_ns(self, *cadences_s: float) -> int:
+        """How far a symptom may begin before its cause. cadences_s: of both, of which the slower one counts."""
+        return self.intervals_ns(self.onset_slack_intervals, self.slowest_s(cadences_s))
+
+    def window_ns(self, *cadences_s: float) -> int:
+        """How long after a cause what it changed may begin, in the same way."""
+        return self.intervals_ns(self.straggler_window_intervals, self.slowest_s(cadences_s))
 
     def portion(self, active: int) -> int:
         """How many of the findings that changed a step takes. active: those that it has.
@@ -156,15 +172,35 @@ class CorrelateConfig(BaseModel):
         match policy:
             case HoldPolicy.NONE:
                 return 0
-            case HoldPolicy.TICK:  # a tick, however often its evidence comes
+            case HoldPolicy.TICK:  # a tick, however often its evidence comes: most detectors judge once in one
                 return self.intervals_ns(self.hold_intervals)
             case HoldPolicy.INTERVAL:
                 return self.intervals_ns(self.doubtful_hold_intervals, cadence_s)
-            case HoldPolicy.SILENCE:
-                return self.intervals_ns(self.silence_hold_intervals, cadence_s)
+            case HoldPolicy.SILENCE:  # of what nothing is known, nor how often it is read
+                return self.across_ns(self.silence_hold_intervals, [cadence_s])
             case HoldPolicy.BUSY:
                 return int(self.busy_hold_s * NS_PER_S)
 
     def intervals_ns(self, intervals: float, cadence_s: float = 0.0) -> int:
-        """That many collection intervals, in nanoseconds. cadence_s: of the evidence, where it is longer."""
-        return int(intervals * max(self.interval_s, min(cadence_s, CADENCE_S_MAX)) * NS_PER_S)
+        """That many times the cadence of the evidence, in nanoseconds. cadence_s: 0 where it is not known."""
+        return int(intervals * self._counted_s(cadence_s) * NS_PER_S)
+
+    def across_ns(self, intervals: float, cadences_s: Iterable[float]) -> int:
+        """The same for what is awaited of others than this evidence. How often these are read is not known, so it is
+        once an interval at most."""
+        return self.intervals_ns(intervals, self.slowest_s([*cadences_s, self.interval_s]))
+
+    def slowest_s(self, cadences_s: Iterable[float]) -> float:
+        """The cadence of evidence of several sources: what comes most rarely counts, and what is not known comes once
+        an interval. 0 without any."""
+        return max((each or self.interval_s for each in cadences_s), default=0.0)
+
+    def _counted_s(self, cadence_s: float) -> float:
+        """At least a tick, as most detectors judge once in one. Below the interval in whole light ticks, as nothing is
+        correlated in between: what is collected once an interval, and now and then a little sooner, counts as that."""
+        if not cadence_s:
+            return self.interval_s
+        if cadence_s >= self.interval_s:
+            return min(cadence_s, max(self.interval_s, CADENCE_S_MAX))
+        light_s = self.tick_s / LIGHT_TICKS
+        return max(self.tick_s, light_s * math.ceil(cadence_s / light_s))

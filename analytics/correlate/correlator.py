@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from analytics.correlate import absences, cost, swaps, unproved, versions
+from analytics.correlate import absences, cadence, cost, swaps, unproved, versions
 from analytics.correlate.budget import Budget, Considered
 from analytics.correlate.cause import Cause
 from analytics.correlate.causes import FAMILIES, cables, waves
@@ -89,6 +89,15 @@ class Correlator:
     def _hold_ns(self, track: Track) -> int:
         return self._config.hold_ns(track.cause.hold, track.cadence_s)
 
+    def _keep_ns(self, track: Track) -> int:
+        """How long an incident stays open without evidence. What jobs lost by it is known by their work, once an
+        interval at most, and what was counted too much is taken back while it is open."""
+        config, shown_s = self._config, [track.cadence_s]
+        if track.cost_until_ns:
+            shown_s.append(config.interval_s)
+        keep_ns = config.intervals_ns(config.keep_firing_intervals, config.slowest_s(shown_s))
+        return max(keep_ns, to_ns(track.cause.keep_s))
+
     def step(
         self,
         now_ns: int,
@@ -96,11 +105,13 @@ class Correlator:
         topology: Topology,
         changes: Sequence[Change],
         flaps: Sequence[FlapComparison] = (),
+        read_every_s: Mapping[str, float] | None = None,
     ) -> list[Incident]:
         """The incidents that changed, by id.
 
         changed: findings that are new, updated or cleared since the last step. changes: all that may still matter.
         flaps: how ports came back from a flap, as is known since the last step.
+        read_every_s: see ``CorrelationView``.
         """
         self._cluster.update(topology)
         for track in unproved.mark(changed, self._memory.tracks, self._cluster, self._config):
@@ -120,7 +131,7 @@ class Correlator:
         new = self._memory.versions
         view = CorrelationView(
             *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
-            *(self._known_swaps(now_ns), _unpaged(tracks)),
+            *(self._known_swaps(now_ns), _unpaged(tracks), read_every_s),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -216,7 +227,7 @@ class Correlator:
 
         While a wave goes on it is made in every step: what is overdue follows from the time.
         """
-        past_hold = self._memory.waited(view.by_id, self._config, now_ns)
+        past_hold = self._memory.waited(view, now_ns)
         rests_on = (
             deaths(view),  # for which it matters when a finding was observed last
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.firing, view.away, view.idle),
@@ -277,7 +288,7 @@ class Correlator:
             if known:
                 lost |= dict.fromkeys((track.primary | track.symptoms) - findings, track)
             follow(track, claim, now_ns)
-            track.cadence_s = max([view.by_id[found].cadence_s for found in claim.primary], default=track.cadence_s)
+            track.cadence_s = cadence.of_claim(view, claim) or track.cadence_s
             self._reports.update(view, track, claim, others, now_ns)
             tracks.append(track)
         hand_over(view, lost, claims)
@@ -304,15 +315,9 @@ class Correlator:
         return [*resolved, *merged]
 
     def _advance(self, track: Track, now_ns: int, ids: Collection[str]) -> None:
-        config = self._config
-        was = track.life.state
-        track.life = advance(
-            track.life,
-            active=bool(track.primary),
-            now_ns=now_ns,
-            hold_ns=self._hold_ns(track),
-            keep_ns=max(config.intervals_ns(config.keep_firing_intervals, track.cadence_s), to_ns(track.cause.keep_s)),
-        )
+        was, active = track.life.state, bool(track.primary)
+        hold_ns, keep_ns = self._hold_ns(track), self._keep_ns(track)
+        track.life = advance(track.life, active=active, now_ns=now_ns, hold_ns=hold_ns, keep_ns=keep_ns)
         if track.fires and was is IncidentState.PENDING:
             self._open(track, now_ns, ids)
         elif track.life.state is IncidentState.RESOLVED and track.id:

@@ -15,7 +15,7 @@ from analytics.models.jobs.job_work import BIN_NS
 from analytics.models.jobs.work_level import FINE_BINS, LOW_SHARE
 from telemetry.findings import Finding, FindingKind
 from telemetry.incidents import IncidentKind, Severity
-from telemetry.kinds import finding_kinds, incident_kinds
+from telemetry.kinds import HoldPolicy, finding_kinds, incident_kinds
 from telemetry.objects import ObjectKind, ObjectRef
 
 STALLED = 0.85  # a job that loses this share of its time is stalled: the rest is its last steps and its first
@@ -90,20 +90,25 @@ def waits(view: CorrelationView, members: Iterable[Finding], measured: Container
         )
         since_ns = min(finding.onset_ns for finding in found[job_id])
         mean = all(finding.kind is FindingKind.JOB_SLOWED for finding in strongest)
-        lost_ns = min(_lost_ns(view.config, finding) for finding in (strongest if mean else found[job_id]))
+        lost_ns = min(_lost_ns(view.config, finding, mean=mean) for finding in (strongest if mean else found[job_id]))
         started_ns = view.jobs.running[job_id].started_ns
         since_ns, lost_ns = max(since_ns, started_ns), max(lost_ns, started_ns)
         waiting[job_id] = Wait(share, since_ns, single=single, lost_ns=lost_ns, mean=mean)
     return waiting
 
 
-def _lost_ns(config: CorrelateConfig, finding: Finding) -> int:
+def _lost_ns(config: CorrelateConfig, finding: Finding, *, mean: bool) -> int:
     """From when on the values that show a wait say what was lost. Those of work are averages of the time before them,
     so the first one is about the time since the value before; a clock is read at one moment, half of that later on
-    average."""
+    average.
+
+    mean: whether the share that is lost is the mean over all of that time. Else the first low value counts from the
+    middle of its time, since when all is lost on average.
+    """
     every_ns = round(finding.cadence_s * NS_PER_S)
     if finding.kind is FindingKind.JOB_SLOWED:  # its onset is the centre of a bin of short samples, or a whole sample
-        return finding.onset_ns - max(BIN_NS // 2 + config.interval_ns // 2, config.interval_ns, every_ns)
+        since_ns = every_ns if mean else every_ns // 2
+        return finding.onset_ns - max(BIN_NS // 2 + config.interval_ns // 2, config.interval_ns, since_ns)
     if finding.kind in (FindingKind.JOB_STALLED, FindingKind.GPU_HUNG):
         return finding.onset_ns - every_ns
     return finding.onset_ns - every_ns // 2 if finding.kind is FindingKind.STRAGGLER else finding.onset_ns
@@ -267,7 +272,7 @@ def give_back(view: CorrelationView, track: Track, finding: Finding) -> None:
     """Takes back what an incident counted by a slump that another one explains by now: that counts all of it."""
     job_id = finding.object.name
     known = track.counted.get(job_id) if finding.kind is FindingKind.JOB_SLOWED else None
-    if known is not None and known[0] == _lost_ns(view.config, finding):
+    if known is not None and known[0] == _lost_ns(view.config, finding, mean=True):
         counted_s = _counted_s(track, job_id)
         track.gpu_seconds = max(0.0, track.gpu_seconds - view.jobs.gpu_count(job_id) * counted_s)
         track.cost_until_ns[job_id] = known[1]
@@ -341,8 +346,9 @@ def is_waited_for(view: CorrelationView, track: Track, waiting: Mapping[str, Wai
     known once the next one was judged, so a cause that waits for collections counts that a bin longer."""
     if not waiting:
         return False
-    hold_ns = view.config.hold_ns(track.cause.wait_hold, track.cadence_s)
-    bin_ns = max(BIN_NS, view.config.interval_ns) if hold_ns >= view.config.interval_ns else 0
+    policy = track.cause.wait_hold
+    hold_ns = view.config.hold_ns(policy, track.cadence_s)
+    bin_ns = 0 if policy in (HoldPolicy.NONE, HoldPolicy.TICK) else max(BIN_NS, view.config.interval_ns)
     return any(now_ns - wait.since_ns >= hold_ns + wait.single * bin_ns for wait in waiting.values())
 
 

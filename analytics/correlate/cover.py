@@ -87,15 +87,18 @@ def _begun_with(
             waits[finding.object.name].append(finding)
     found: set[str] = set()
     for cause in later if waits else ():
-        onsets_ns = sorted([view.by_id[own].onset_ns for own in cause.primary & uncovered])
-        if not onsets_ns or is_ordinary(cause):
+        own = [view.by_id[each] for each in cause.primary & uncovered]
+        if not own or is_ordinary(cause):
             continue
+        onsets_ns = sorted(finding.onset_ns for finding in own)
+        every_s = view.config.slowest_s(finding.cadence_s for finding in own)
         for job_id in waits.keys() & view.cluster.reach(cause).certain:
             since_ns = view.waits_since(job(job_id))
+            shown_s = view.config.slowest_s(each.cadence_s for each in waits[job_id])
             slowing = (claim for claim in claims if _may_slow(claim, job_id))
-            if not follows(view.config, onsets_ns, since_ns):
+            if not follows(view.config, onsets_ns, since_ns, every_s, shown_s):
                 continue
-            if not any(follows(view.config, claim.onsets_ns, since_ns) for claim in slowing):
+            if not any(follows(view.config, each.onsets_ns, since_ns, each.cadence_s, shown_s) for each in slowing):
                 found.update(each.id for each in waits[job_id] if _is_predicted(view, cause, each))
     return found
 
@@ -160,6 +163,7 @@ def _greedy(
             onset = min(onsets[0], open_since.get(cause.key, onsets[0]))
             kinds = {finding.kind for finding in own}
             claim = Claim(cause, onset, view.cluster.reach(cause), -now, primary, onsets_ns=onsets, kinds=kinds)
+            claim.cadence_s = view.config.slowest_s([finding.cadence_s for finding in own])
             if ill := claim.reach.own & view.symptomatic:
                 _add_own_symptoms(view, claim, ill, uncovered)
             chosen.append(claim)
@@ -181,4 +185,5 @@ def _explains(view: CorrelationView, claim: Claim, finding: Finding) -> bool:
         return False
     since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else None
     cause, onset_ns = claim.cause, claim.onset_ns
-    return not why_not(view.config, cause, Near.OWN, onset_ns, finding, claim.onsets_ns, since_ns, claim.kinds)
+    about = claim.onsets_ns, since_ns, claim.kinds, claim.cadence_s
+    return not why_not(view.config, cause, Near.OWN, onset_ns, finding, *about)

@@ -25,7 +25,7 @@ def ended_by(view: CorrelationView, track: Track) -> Mapping[str, int]:
     had to give up."""
     if not view.cluster.nodes.ended:
         return {}
-    since_ns = track.onset_ns - view.config.intervals_ns(_UNSEEN_INTERVALS, track.cadence_s)
+    since_ns = track.onset_ns - view.config.across_ns(_UNSEEN_INTERVALS, [track.cadence_s])
     found: dict[str, int] = {}
     for ref in _taken_away(view, track):
         for seen_ns, job_id in view.cluster.nodes.ended.get(ref.device, ()):

@@ -110,7 +110,7 @@ def _of_gpus(view: CorrelationView, track: Track) -> _Loss | None:
             shares[job_id] = max(share, shares.get(job_id, 0.0))
     first = min((finding for finding, _ in slow), key=attrgetter("onset_ns", "id"))
     since_ns = first.onset_ns - to_ns(first.cadence_s) // 2
-    return _Loss(shares, since_ns, since_ns + view.config.intervals_ns(SHOWS_INTERVALS, first.cadence_s))
+    return _Loss(shares, since_ns, since_ns + view.config.across_ns(SHOWS_INTERVALS, [first.cadence_s]))
 
 
 def _share(finding: Finding) -> float:

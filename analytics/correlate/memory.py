@@ -10,14 +10,16 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from analytics.correlate import cadence
 from analytics.correlate.absence import Absence
 from analytics.correlate.cause import SYMPTOMS
 from analytics.correlate.cluster.nodes import Nodes
-from analytics.correlate.config import NS_PER_S, CorrelateConfig
+from analytics.correlate.config import NS_PER_S
 from analytics.correlate.object_records import ObjectRecords
 from analytics.correlate.swaps import Swap
 from analytics.correlate.tracks import Track
 from analytics.correlate.versions import Versions
+from analytics.correlate.view import CorrelationView
 from common.errors import BadInput
 from telemetry.codec.records import encode_record
 from telemetry.findings import Finding, FindingKind, FindingState
@@ -140,14 +142,15 @@ class CorrelatorMemory:
             and not (less and (finding.object.device in nodes.removed or finding.object in nodes.disused))
         ]
 
-    def waited(self, among: Iterable[str], config: CorrelateConfig, now_ns: int) -> frozenset[str]:
-        """Ids of the findings that have waited for a cause for long enough, in the cadence of their own evidence."""
-        weak, least_ns = config.weak_hold_intervals, config.intervals_ns(config.weak_hold_intervals)
+    def waited(self, view: CorrelationView, now_ns: int) -> frozenset[str]:
+        """Ids of the findings that have waited for a cause for long enough; see ``cadence.of_finding``."""
+        config = view.config
+        weak, least_ns = config.weak_hold_intervals, config.intervals_ns(config.weak_hold_intervals, config.tick_s)
         return frozenset(
             found
-            for found in among
+            for found, finding in view.by_id.items()
             if (since := self.since[found]) <= now_ns - least_ns
-            and now_ns - since >= config.intervals_ns(weak, self.findings[found].cadence_s)
+            and now_ns - since >= config.intervals_ns(weak, cadence.of_finding(view, finding))
         )
 
     def keep_resolved(self, published: Iterable[Incident], now_ns: int) -> None:

@@ -19,9 +19,11 @@ from telemetry.findings import Finding
 from telemetry.incidents import ObjectRecord, RecordEvent, TimelineEntry
 from telemetry.kinds import finding_kinds
 from telemetry.objects import ObjectKind, ObjectRef, parse_object
+from telemetry.series import is_series_key, parse_series_key
 
 OBJECTS_MAX = 5_000
 EVENTS_MAX = 12
+PARTS_MAX = 64
 _by_time = attrgetter("at_ns", "what", "detail")
 DAY_NS = 24 * 3600 * NS_PER_S
 KEPT_NS = 30 * DAY_NS  # as long as the programs of a GPU are counted, and a warranty case takes to prove (assumption)
@@ -29,6 +31,8 @@ HALF_LIFE_NS = 7 * DAY_NS  # assumption: a part that has been quiet for a week i
 SAME_NS = 60 * NS_PER_S  # both ends of a link show one event, each when it is read: a minute apart at most
 INCIDENT, MOVE, CHANGE, MODULE = "incident", "move", "change", "module"
 NO_FAILURES = frozenset({*record_line.WORK, record_line.COMPARED})
+_NO_PART = NO_FAILURES | {INCIDENT}  # their details are of the object
+_PARTS = ("link", "sensor", "peer")  # labels: an NVLink of a GPU, a fan of a device, a session of a switch
 _OF_JOBS = frozenset({ChangeKind.JOB_START, ChangeKind.JOB_END})
 
 
@@ -47,7 +51,7 @@ class Known:
     """One object. peer: of a port, the port at the other end when it was last looked at, '' where unknown.
 
     serials: of the module in each port that the object is or has, where known. left: the port that a module was in, ''
-    while it is in one.
+    while it is in one. parts: counts of what parts showed, by part; of the first ``PARTS_MAX``.
     """
 
     since_ns: int
@@ -58,6 +62,7 @@ class Known:
     last: LastIncident | None = None
     serials: dict[str, str] = field(default_factory=dict)
     left: str = ""
+    parts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,7 +79,7 @@ class ObjectRecords:
         """Findings that are seen for the first time. One about a port is of its cable too."""
         for finding in sorted(new, key=attrgetter("onset_ns", "id")):
             if noun := finding_kinds()[finding.kind].record:
-                event, link = RecordEvent(finding.onset_ns, noun), graph.link_of.get(finding.object)
+                event, link = RecordEvent(finding.onset_ns, noun, _part(finding)), graph.link_of.get(finding.object)
                 for ref in (finding.object,) if link is None else (finding.object, link):
                     self._add(ref, event, graph)
 
@@ -207,7 +212,8 @@ class ObjectRecords:
         score = sum(0.5 ** (age_ns / HALF_LIFE_NS) for age_ns in ages_ns)
         events, counts = tuple(known.events), dict(sorted(known.counts.items()))
         line, serials = record_line.of(events, now_ns), dict(sorted(known.serials.items()))
-        return ObjectRecord(root, known.since_ns, events, counts, round(score, 2), line, serials)
+        parts = {part: dict(sorted(shown.items())) for part, shown in sorted(known.parts.items())}
+        return ObjectRecord(root, known.since_ns, events, counts, round(score, 2), line, serials, parts)
 
     def forget_old(self, now_ns: int) -> None:
         """Those without an event for ``KEPT_NS``."""
@@ -227,9 +233,21 @@ class ObjectRecords:
             known = Known(event.at_ns, event.at_ns, peer=peer.name if peer else "", serials=_serials(ref, graph))
             self._keep(ref, known)
         if event.what in (INCIDENT, MODULE, record_line.COMPARED) or not any(
-            one.what == event.what and abs(one.at_ns - event.at_ns) <= SAME_NS for one in known.events
+            (one.what, one.detail) == (event.what, event.detail) and abs(one.at_ns - event.at_ns) <= SAME_NS
+            for one in known.events
         ):
             _append(known, event)
+
+
+def _part(finding: Finding) -> str:
+    """Which part of its object shows it, as ``link 5``; '' where that is the object itself."""
+    for evidence in finding.evidence:
+        if is_series_key(evidence.series):
+            labels = parse_series_key(evidence.series)[1]
+            for name in _PARTS:
+                if name in labels:
+                    return f"{name} {labels[name]}"
+    return ""
 
 
 def _serials(ref: ObjectRef, graph: Graph) -> dict[str, str]:
@@ -259,6 +277,8 @@ def _merge(known: Known, other: Known) -> None:
     """Adds what happened to a module under another name."""
     known.events = _newest([*known.events, *other.events])
     known.counts = dict(Counter(known.counts) + Counter(other.counts))
+    for part, shown in other.parts.items():
+        known.parts[part] = dict(Counter(known.parts.get(part, {})) + Counter(shown))
     known.since_ns, known.newest_ns = min(known.since_ns, other.since_ns), max(known.newest_ns, other.newest_ns)
     known.last = other.last or known.last
 
@@ -276,4 +296,7 @@ def _append(known: Known, event: RecordEvent) -> None:
     insort(known.events, event, key=_by_time)
     del known.events[:-EVENTS_MAX]
     known.counts[event.what] = known.counts.get(event.what, 0) + 1
+    if event.detail and event.what not in _NO_PART and (event.detail in known.parts or len(known.parts) < PARTS_MAX):
+        shown = known.parts.setdefault(event.detail, {})
+        shown[event.what] = shown.get(event.what, 0) + 1
     known.newest_ns = max(known.newest_ns, event.at_ns)

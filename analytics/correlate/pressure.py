@@ -57,7 +57,7 @@ def _waits_for_clock(view: CorrelationView, cause: Cause, waits: Finding) -> boo
     since_ns = view.waits_since(waits.object)
     changed_ns = max((view.by_id[found].onset_ns for found in cause.primary if found in view.by_id), default=0)
     return any(
-        changed_ns < slow.onset_ns and follows(view.config, (slow.onset_ns,), since_ns)
+        changed_ns < slow.onset_ns and follows(view.config, (slow.onset_ns,), since_ns, slow.cadence_s, waits.cadence_s)
         for slow in view.of(FindingKind.STRAGGLER)
         if effect_of(slow) is Effect.CLOCK_LOST and waits.object.name in view.jobs.of(slow.object)
     )

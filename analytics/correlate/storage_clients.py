@@ -132,8 +132,8 @@ def contradict(view: CorrelationView, clients: Clients) -> bool:
     if clients.measured < MEASURED_MIN or agree(view, clients):
         return False
     since_ns = clients.waits[0].onset_ns
-    cadence_s = max(finding.cadence_s for finding in clients.waits)
-    return view.now_ns - since_ns >= view.config.intervals_ns(_SETTLED_INTERVALS, cadence_s)
+    cadences_s = (finding.cadence_s for finding in clients.waits)
+    return view.now_ns - since_ns >= view.config.across_ns(_SETTLED_INTERVALS, cadences_s)
 
 
 def path_of(view: CorrelationView, finding: Finding) -> tuple[str, ...]:

@@ -93,6 +93,7 @@ def why_not(
     onsets_ns: Sequence[int] = (),
     waits_since_ns: int | None = None,
     evidence: Collection[FindingKind] | None = None,
+    cadence_s: float = 0.0,
     *,
     held: bool = False,
 ) -> Objection | None:
@@ -101,17 +102,18 @@ def why_not(
     onset_ns: of the cause. onsets_ns: of its own findings, ascending; none where only that of the cause is known.
     waits_since_ns: since when the finding's job has waited, by any finding about it; None where only this one shows it.
     evidence: kinds of the cause's own findings; None where that is all that its kind may rest on.
+    cadence_s: of the slowest of them, 0 where it is not known.
     held: it came from this cause before, when all of the cause's findings were active.
     """
     if finding.kind not in SYMPTOMS or cause.unused:
         return Objection.EFFECT
-    if not begins_in_time(config, onset_ns, finding):
+    if not begins_in_time(config, onset_ns, finding, cadence_s):
         return Objection.TIME
     if objection := contradicts(cause, near, shown_by(finding), evidence):
         return objection
     if finding.kind in JOB_WAITS and not held:
         since_ns = finding.onset_ns if waits_since_ns is None else waits_since_ns
-        if not waits_in_time(config, cause, onsets_ns or (onset_ns,), since_ns):
+        if not waits_in_time(config, cause, onsets_ns or (onset_ns,), since_ns, cadence_s, finding.cadence_s):
             return Objection.TIME
     return None
 
@@ -157,25 +159,29 @@ def hangs_s(finding: Finding) -> float:
     return max((one.value for one in finding.evidence if one.series.startswith(f"{HANG_SECONDS}{{")), default=0.0)
 
 
-def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int) -> bool:
-    """Whether a symptom began when a cause began or changed, by the onsets of its findings, ascending.
+def follows(config: CorrelateConfig, onsets_ns: Sequence[int], since_ns: int, *cadences_s: float) -> bool:
+    """Whether a symptom began when a cause began or changed, by the onsets of its findings, ascending. cadences_s: of
+    both.
 
     Pressure that is there without a broken part goes on for hours while nobody waits: a job that slows down long after
     any change of it waits for something else."""
-    first = bisect_left(onsets_ns, since_ns - config.straggler_window_ns)
-    return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.onset_slack_ns
+    first = bisect_left(onsets_ns, since_ns - config.window_ns(*cadences_s))
+    return first < len(onsets_ns) and onsets_ns[first] <= since_ns + config.slack_ns(*cadences_s)
 
 
-def begins_in_time(config: CorrelateConfig, onset_ns: int, finding: Finding) -> bool:
-    """Whether a symptom is no older than a cause that began at ``onset_ns``, and not too late for what it is."""
-    if finding.onset_ns < onset_ns - config.onset_slack_ns:
+def begins_in_time(config: CorrelateConfig, onset_ns: int, finding: Finding, cadence_s: float) -> bool:
+    """Whether a symptom is no older than a cause that began at ``onset_ns``, and not too late for what it is.
+    cadence_s: of the cause's own findings."""
+    if finding.onset_ns < onset_ns - config.slack_ns(cadence_s, finding.cadence_s):
         return False
     if finding.kind is not FindingKind.STRAGGLER:
         return True
-    return finding.onset_ns <= onset_ns + config.straggler_window_ns
+    return finding.onset_ns <= onset_ns + config.window_ns(cadence_s, finding.cadence_s)
 
 
-def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int], since_ns: int) -> bool:
+def waits_in_time(
+    config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int], since_ns: int, *cadences_s: float
+) -> bool:
     """Whether a job that has waited since then can wait for a cause, by the onsets of the cause's findings, ascending.
 
     Storage is asked now and then: a job meets a slow target with its next request, however long it has been slow."""
@@ -183,5 +189,5 @@ def waits_in_time(config: CorrelateConfig, cause: Cause, onsets_ns: Sequence[int
         return True
     of_storage = cause.root.kind in (ObjectKind.STORAGE_TARGET, ObjectKind.FILESYSTEM)
     of_storage |= cause.kind is IncidentKind.STORAGE_PATH
-    asked_rarely = of_storage and onsets_ns[0] <= since_ns + config.onset_slack_ns
-    return asked_rarely or follows(config, onsets_ns, since_ns)
+    asked_rarely = of_storage and onsets_ns[0] <= since_ns + config.slack_ns(*cadences_s)
+    return asked_rarely or follows(config, onsets_ns, since_ns, *cadences_s)

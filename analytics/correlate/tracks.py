@@ -42,7 +42,7 @@ class Track:
     first:    onset, id and text of its first symptom.
     occurrences: how often an intermittent fault has come.
     explained_max: the most findings that it had at a time, as of which because, against and missing are.
-    cadence_s: of its evidence: the usual seconds between two values of what comes most rarely, 0 where not known.
+    cadence_s: of its evidence and the devices nearby, see ``cadence.of_claim``; 0 before it has any.
     published_digest, published_gpu_seconds: of the version that was published last. Its content stands for the digest
     until a snapshot needs it: most versions are replaced or over by then.
     """

@@ -32,6 +32,7 @@ class CorrelationView:
     absences: of devices that are away or were not long ago, by name; brought up to ``now_ns`` before causes ask for it.
     versions: what is new on devices. swaps: of cables, whose incidents ended not long ago.
     unpaged: those of ``firing`` that are pressure on the fabric which nobody was paged for.
+    read_every_s: by device of which all is read more often than once an interval, seconds between two readings.
     Causes read absences as ``waves``, ``members`` or ``idle`` alone: on these it rests whether a choice is kept.
     """
 
@@ -49,6 +50,7 @@ class CorrelationView:
         kept: Kept | None = None,
         swaps: Sequence[Swap] = (),
         unpaged: Set[tuple[IncidentKind, ObjectRef]] = frozenset(),
+        read_every_s: Mapping[str, float] | None = None,
     ) -> None:
         self._kept = kept or Kept()
         self._now_ns, self.asked_for_time = now_ns, False
@@ -56,6 +58,7 @@ class CorrelationView:
         self.absences = {} if absences is None else absences
         self.versions = {} if versions is None else versions
         self.swaps, self.unpaged = swaps, unpaged
+        self.read_every_s = read_every_s or {}
         self._computed: dict[Callable[[CorrelationView], Any], Any] = {}
         self.index = findings if isinstance(findings, FindingIndex) else FindingIndex(findings)
         self.findings = self.index.findings

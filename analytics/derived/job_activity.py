@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.derived.job_cadence import gpus_read_every_s, read_every_s
 from analytics.derived.job_writes import METRIC as WRITTEN
 from analytics.derived.job_writes import JobWrites, not_local
-from analytics.models.group_medians import group_medians
 from analytics.models.jobs.job_work import BIN_NS, JobWork
 from analytics.snapshot.stateful import State
 from analytics.state.lookup import lookup
@@ -50,7 +50,7 @@ class JobActivity:
         kernels = np.bincount(job[rows], busy.values[at[rows]], members.size) / np.maximum(known, 1)
         newest_ns = np.zeros(members.size, np.int64)
         np.maximum.at(newest_ns, job[rows], column.times_ns[rows])
-        cadence_s = _cadence_s(view, busy.only(at[rows]), job[rows])
+        cadence_s = _cadence_s(view, busy.only(at[rows]), members.size)
         for position in sorted(positions):
             about = view.topology_index.jobs[position]
             if about.started_ns > settled_ns or known[position] < max(1.0, _GPUS_SHARE * members[position]):
@@ -88,20 +88,14 @@ class JobActivity:
         self._jobs = {name: JobWork.from_json(job) for name, job in state.head.items()}
 
 
-def _cadence_s(view: TickView, busy: Column, job: NDArray[np.int64]) -> NDArray[np.float64]:
+def _cadence_s(view: TickView, busy: Column, jobs: int) -> NDArray[np.float64]:
     """float64[jobs]: seconds between two values of a job's GPUs, and of what is written, of the rarer one; by position.
 
-    busy: of the GPUs; job: int64[k], position of each one's job.
+    busy: of the GPUs.
     """
-    found = np.zeros(int(job.max(initial=-1)) + 1)
-    present, first = np.unique(job, return_index=True)
-    found[present] = group_medians(job, _read_every_s(view, busy))[first]
-    written = _read_every_s(view, view.column(WRITTEN, not_local))
+    found = gpus_read_every_s(view, busy, np.arange(jobs))
+    written = read_every_s(view, view.column(WRITTEN, not_local))
     return np.maximum(found, np.median(written)) if written.size else found
-
-
-def _read_every_s(view: TickView, column: Column) -> NDArray[np.float64]:
-    return np.maximum(view.cadence_s[column.sids], view.target_refresh_s[column.targets])
 
 
 def _positions(view: TickView, metric: str) -> set[int]:

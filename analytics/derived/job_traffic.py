@@ -16,7 +16,7 @@ from analytics.models.jobs.job_work import JobWork
 from analytics.models.jobs.sending import Sending
 from analytics.snapshot.stateful import State
 from analytics.view.tick_view import Column, TickView
-from telemetry.objects import ObjectKind
+from telemetry.objects import ObjectKind, parse_object
 from telemetry.topology import Link
 
 SENT, RECEIVED = "ib_port_transmit_bytes_total", "fabric_port_receive_bytes_total"
@@ -46,7 +46,7 @@ class JobTraffic:
     def update(
         self, view: TickView, work: Mapping[str, JobWork], faulty: Collection[str] = ()
     ) -> Mapping[str, Sending]:
-        """One tick; those of the running jobs of which enough is known now. work: of the running jobs. faulty: devices
+        """One tick; those of the running jobs of which enough is known now. work: of the running jobs. faulty: objects
         with new findings of ``IMPOSED_BY``."""
         self._jobs = {name: sending for name, sending in self._jobs.items() if name in work}
         nics = view.per_topology(_nics)
@@ -91,7 +91,7 @@ def from_format_1(state: State) -> State:
 
 def _near(view: TickView, faulty: Collection[str]) -> Set[str]:
     """These devices, and those that they are connected to."""
-    known = set(faulty)
+    known = {parse_object(name).device for name in faulty} - {""}
     ends = ({port.device for port in link.ports} for link in view.topology.entities(Link)) if known else ()
     return known.union(*(pair for pair in ends if not known.isdisjoint(pair)))
 

@@ -29,6 +29,7 @@ class DetectorSet:
         return [
             finding
             for detector in self.detectors
+            if _has_series(detector, view)
             for verdicts in self._judge(detector, view)
             for finding in tracker.update(detector, verdicts, view)
         ]
@@ -38,7 +39,7 @@ class DetectorSet:
         return [
             finding
             for detector in self.detectors
-            if detector.light
+            if detector.light and _has_series(detector, view)
             for verdicts in self._judge(detector, view)
             for finding in tracker.open(detector, verdicts, view)
         ]
@@ -86,6 +87,12 @@ class _Held:
 
     def restore(self, state: State) -> None:
         self._memories[self._name].restore(state)
+
+
+def _has_series(detector: Detector, view: TickView) -> bool:
+    """Whether there is, or was, a series of anything that it reads: few clusters have all sources."""
+    known, always = view.index.metrics, detector.by_targets or not detector.metrics
+    return always or any(known.get(name) is not None for name in detector.metrics)
 
 
 def _rule(detector: Detector) -> Rule:

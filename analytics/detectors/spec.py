@@ -84,6 +84,7 @@ NO_VERDICTS = Verdicts(_NO_ROWS, _NO_ROWS, locked(np.zeros(0, np.bool_)), _NO_VA
 @dataclass(frozen=True, kw_only=True)
 class Detector(ABC):
     """name: unique. kind: of its findings. metrics: canonical names that it reads. scope: see ``Scope``.
+    by_targets: whether it judges how targets answer; others are not asked while there is no series of their metrics.
 
     persist: samples in a row that must breach before there is a finding.
     fire_immediately_score: score from which one sample is enough.
@@ -97,6 +98,7 @@ class Detector(ABC):
     name: str
     kind: FindingKind
     metrics: tuple[str, ...] = ()
+    by_targets: bool = False
     scope: Scope = Scope.DEVICE
     persist: int = 1
     fire_immediately_score: float = math.inf

@@ -55,7 +55,7 @@ RULES = {
         format=2, migrations={1: job_traffic.from_format_1}, metrics=(job_traffic.SENT, job_traffic.RECEIVED)
     ),
     "starvation": Rule(),
-    "events": Rule(format=3, migrations=dict.fromkeys((1, 2), event_log.from_fewer_metrics)),
+    "events": Rule(format=4, migrations=dict.fromkeys((1, 2, 3), event_log.from_fewer_metrics)),
     "flaps": Rule(metrics=flaps.METRICS),
     "multivariate": Rule(),  # the devices that are not learned, as there are findings about them
 }

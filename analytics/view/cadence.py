@@ -14,6 +14,7 @@ from analytics.view.tick_data import TickData
 
 # A series with gaps that are longer than this reports on change, not in a rhythm: what is older is stale all the same.
 _GAP_S_MAX = 900.0
+_ROUNDING = 1e-6  # of a light tick
 
 
 def target_cadence(tick: TickData) -> NDArray[np.float64]:
@@ -28,6 +29,17 @@ def target_refresh(tick: TickData) -> NDArray[np.float64]:
     targets = tick.targets
     every_s = refreshes(targets["moved_gaps_s"], targets["usual_s"], tick.config.tick_ns * 1e-9)
     return np.maximum(target_cadence(tick), every_s)
+
+
+def devices_read_often(tick: TickData) -> dict[str, float]:
+    """By device of which every target is collected more often than the configured interval, seconds between two
+    collections of the slowest one. In whole light ticks, as a collection counts at the end of one: jitter is no change.
+    """
+    cadence_s, light_s = target_cadence(tick), tick.config.light_tick_ns * 1e-9
+    every_s = np.zeros(len(tick.index.objects))
+    np.maximum.at(every_s, tick.index.device_objects, np.ceil(cadence_s / light_s - _ROUNDING) * light_s)
+    often = np.flatnonzero((every_s > 0.0) & (every_s < tick.config.interval_s))
+    return {tick.index.object_ref(number).device: float(every_s[number]) for number in often.tolist()}
 
 
 def series_cadence(tick: TickData, sids: NDArray[np.int64] | None = None) -> NDArray[np.float64]:

@@ -54,8 +54,8 @@ class WorkClasses:
 class Derived:
     """jobs: the work of each running job, by its id. working_job: int64[objects], see ``working_gpus.py``.
 
-    traffic: what each running job sends, by its id, where that is known. slow_storage: file systems of which a target
-    has been found to be slow, as of the tick before.
+    traffic: what each running job sends, by its id, where that is known. holding_up: file systems of which a target
+    has been found to be slow, or a server gone, as of the tick before.
     """
 
     jobs: Mapping[str, JobWork] = field(default_factory=dict)
@@ -63,4 +63,4 @@ class Derived:
     classes: WorkClasses = field(default_factory=WorkClasses)
     forecasts: Forecasts = field(default_factory=Forecasts)
     traffic: Mapping[str, Sending] = field(default_factory=dict)
-    slow_storage: frozenset[str] = frozenset()
+    holding_up: frozenset[str] = frozenset()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.config import EngineConfig
-from analytics.state.columns import ReadOnlyColumns, read_only
+from analytics.state.columns import ReadOnlyColumns, locked, read_only
 from analytics.state.physical_index import PhysicalIndex
 from analytics.state.series_index import SeriesIndex
 from analytics.state.topology_index import TopologyIndex
@@ -33,6 +33,15 @@ class SelectionCache:
     def sids(self, metric: str, selector: Selector | None) -> NDArray[np.int64]:
         """The series of a metric, see ``SeriesIndex.select``; the same object until the series change."""
         return self.per_series((metric, selector), lambda index: read_only(index.select(metric, selector)))
+
+    def places(self, metric: str, selector: Selector | None) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The object and the target of each of these series; the same arrays until the series change."""
+
+        def of(index: SeriesIndex) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+            sids = self.sids(metric, selector)
+            return locked(index.columns["object"].take(sids)), locked(index.columns["target"].take(sids))
+
+        return self.per_series(("places", metric, selector), of)
 
     def per_series(self, name: object, work: Callable[[SeriesIndex], T]) -> T:
         """The result of ``work`` on the index, cached by ``name``."""

@@ -37,7 +37,8 @@ class Column:
     """
 
     def __init__(self, view: "TickView", sids: NDArray[np.int64]) -> None:
-        self._view, self.sids = view, sids
+        self._view = view
+        self.sids: NDArray[np.int64] = locked(sids)
 
     def __len__(self) -> int:
         return self.sids.size
@@ -188,6 +189,7 @@ class TickView:
         known = self._columns.get((metric, selector))
         if known is None:
             known = self._columns[(metric, selector)] = Column(self, self.data.sids(metric, selector))
+            known.objects, known.targets = self.data.selections.places(metric, selector)
         return known
 
     def per_topology(self, work: Callable[["TickView"], T]) -> T:

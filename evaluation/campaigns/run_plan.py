@@ -1,6 +1,6 @@
 """Runs a plan: the simulated cluster, read without protocols, through the engine with every detector on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ class CorrelatorInput:
     topology: Topology
     changes: tuple[Change, ...]
     flaps: tuple[FlapComparison, ...] = ()
+    read_every_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -88,7 +89,8 @@ def muted(run: CampaignRun, detector: str) -> CampaignRun:
     correlator = _RecordingCorrelator(run.plan, without.inputs)
     for given in run.inputs:
         kept = [finding for finding in given.changed if finding.detector != detector]
-        for incident in correlator.step(given.now_ns, kept, given.topology, given.changes, given.flaps):
+        explains = given.topology, given.changes, given.flaps, given.read_every_s
+        for incident in correlator.step(given.now_ns, kept, *explains):
             without.add(incident)
     return without
 
@@ -107,9 +109,11 @@ class _RecordingCorrelator(Correlator):
         topology: Topology,
         changes: Sequence[Change],
         flaps: Sequence[FlapComparison] = (),
+        read_every_s: Mapping[str, float] | None = None,
     ) -> list[Incident]:
-        self._inputs.append(CorrelatorInput(now_ns, tuple(changed), topology, tuple(changes), tuple(flaps)))
-        return super().step(now_ns, changed, topology, changes, flaps)
+        explains = topology, tuple(changes), tuple(flaps), read_every_s or {}
+        self._inputs.append(CorrelatorInput(now_ns, tuple(changed), *explains))
+        return super().step(now_ns, changed, topology, changes, flaps, read_every_s)
 
 
 class _Losses:

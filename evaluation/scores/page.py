@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from evaluation.report import Cells, Row, page, table
+from evaluation.scores import common_level
 from evaluation.scores.collections import Collection, Judged, events, experts
 from evaluation.scores.events import FIRST
 from evaluation.scores.methods import OURS
@@ -15,9 +16,12 @@ _TABLES = {"distance": "Points since the last event", "height": "Height", "direc
 _EXPERTS = ("reason", "events found", "false events")
 
 
-def collections_page(title: str, about: str, found: Sequence[tuple[Collection, list[Judged]]]) -> str:
-    """A page of Markdown."""
-    return page(title, about, *(part for collection, judged in found for part in _parts(collection, judged)))
+def collections_page(
+    title: str, about: str, found: Sequence[tuple[Collection, list[Judged]]], levels: common_level.Curves
+) -> str:
+    """A page of Markdown. levels: nothing where there is one collection alone."""
+    parts = [part for collection, judged in found for part in _parts(collection, judged)]
+    return page(title, about, *parts, *(common_level.section(levels) if levels else ()))
 
 
 def _parts(collection: Collection, judged: list[Judged]) -> list[str]:

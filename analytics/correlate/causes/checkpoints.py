@@ -76,5 +76,5 @@ def _settled(view: CorrelationView, found: list[Finding]) -> bool:
     late = [finding for finding in found if finding.kind is FindingKind.CHECKPOINT_LATE]
     if not late:
         return False
-    settles_ns = view.config.intervals_ns(_SETTLED_INTERVALS, max(finding.cadence_s for finding in late))
+    settles_ns = view.config.across_ns(_SETTLED_INTERVALS, (finding.cadence_s for finding in late))
     return view.now_ns - min(finding.onset_ns for finding in late) >= settles_ns

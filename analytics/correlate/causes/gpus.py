@@ -185,7 +185,8 @@ def _stragglers(view: CorrelationView) -> Iterable[Cause]:
         members = len(view.jobs.gpus(job_id))
         if members and 2 * len({finding.object for finding in found}) > members:
             continue  # most of the job is unlike the rest: no single GPU is the outlier
-        until_ns = found[0].onset_ns + view.config.interval_ns  # within one sampling interval the order is not known
+        every_s = view.config.slowest_s(finding.cadence_s for finding in found)
+        until_ns = found[0].onset_ns + view.config.intervals_ns(1.0, every_s)  # within one the order is not known
         first = [finding for finding in found if finding.onset_ns <= until_ns]
         ranked = sorted(first, key=lambda finding: (-finding.score, finding.object))
         root = view.root(IncidentKind.STRAGGLER, [finding.object for finding in ranked])

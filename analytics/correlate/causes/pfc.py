@@ -140,8 +140,8 @@ def _began_with_wait(view: CorrelationView, port: ObjectRef) -> bool:
     """Whether a job of the host at a port began to wait when what congests or pauses the port began or changed."""
     since = view.began_to_wait(port)
     found = [*_holding(view, port), *(each for each in view.about(port) if each.kind in QUEUES)] if since else []
-    onsets = sorted(each.onset_ns for each in found)
-    return any(follows(view.config, onsets, each) for each in since)
+    onsets, cadences_s = sorted(each.onset_ns for each in found), [each.cadence_s for each in found]
+    return any(follows(view.config, onsets, each, *cadences_s, view.config.interval_s) for each in since)
 
 
 def _paused(view: CorrelationView, port: ObjectRef) -> float:

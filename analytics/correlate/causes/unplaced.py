@@ -83,9 +83,9 @@ def losses(view: CorrelationView) -> list[Loss]:
         if not view.graph.links(finding.object.device)
     ]
     dark = [finding for finding in view.of(FindingKind.LINK_DOWN) if finding.object not in view.graph.link_of]
-    cadence_s = max((finding.cadence_s for finding in (*silent, *dark)), default=0.0)
-    groups = at_once((*silent, *dark), view.config.intervals_ns(WINDOW_INTERVALS, cadence_s))
-    return [_loss(group) for group in groups]
+    found = (*silent, *dark)
+    cadence_s = view.config.slowest_s(finding.cadence_s for finding in found)
+    return [_loss(group) for group in at_once(found, view.config.intervals_ns(WINDOW_INTERVALS, cadence_s))]
 
 
 def _loss(group: Sequence[Finding]) -> Loss:
@@ -122,7 +122,8 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
 
 def began_with(view: CorrelationView, loss: Loss, onset_ns: int) -> bool:
     """Whether it went away when something else did."""
-    return abs(loss.onset_ns - onset_ns) <= view.config.intervals_ns(WINDOW_INTERVALS)
+    within_ns = view.config.across_ns(WINDOW_INTERVALS, (finding.cadence_s for finding in loss.found))
+    return abs(loss.onset_ns - onset_ns) <= within_ns
 
 
 def _beside(loss: Loss, death: Death) -> Cause:

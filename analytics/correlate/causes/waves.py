@@ -80,7 +80,7 @@ def _belongs(view: CorrelationView, back_ns: int, finding: Finding) -> bool:
     """Whether it may still come from an absence that ended at ``back_ns``, 0: that goes on."""
     if not back_ns:
         return True
-    settle_ns = view.config.intervals_ns(SETTLE_INTERVALS, finding.cadence_s)
+    settle_ns = view.config.across_ns(SETTLE_INTERVALS, [finding.cadence_s])
     if finding.kind in SILENCE | {FindingKind.SOFTWARE_CHANGED}:
         settle_ns = max(settle_ns, to_ns(STARTS_S))
     if finding.onset_ns > back_ns + settle_ns:

@@ -224,7 +224,7 @@ def _order_known(view: CorrelationView, claim: Claim, members: Sequence[Finding]
 
     The interval is that of the evidence that comes most rarely: what it shows may have begun as much earlier.
     """
-    within_ns = view.config.intervals_ns(1.0, max((finding.cadence_s for finding in members), default=0.0))
+    within_ns = view.config.intervals_ns(1.0, view.config.slowest_s(finding.cadence_s for finding in members))
     own: list[int] = []
     others: list[int] = []
     for finding in members:

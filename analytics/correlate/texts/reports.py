@@ -93,7 +93,7 @@ class Reports:
                 known.published = None
         circumstances = (
             *(view.graph, view.jobs, view.cluster.nodes, view.changes, view.lasting, view.idle, paths(view)),
-            *(self._gaps, self._cut, considered.devices),
+            *(self._gaps, self._cut, considered.devices, view.read_every_s),
         )
         if circumstances != self._circumstances or view.waves or view.of(FindingKind.STORAGE_SLOW):
             self._circumstances = circumstances

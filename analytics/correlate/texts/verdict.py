@@ -128,7 +128,8 @@ def distinct(claim: Claim, ranked: Iterable[Cause]) -> list[Cause]:
 def _not_chosen(view: CorrelationView, members: Sequence[Finding], other: Cause) -> str:
     name = f"not {in_words(other.kind)} at {phrases.short(other.root, view.graph)}"
     reach = view.cluster.reach(other)
-    rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary))
+    every_s = view.config.slowest_s(view.by_id[each].cadence_s for each in other.primary if each in view.by_id)
+    rival = Claim(other, view.onset(other.primary), reach, primary=set(other.primary), cadence_s=every_s)
     for each in members:
         if each.id not in other.primary and (objection := _objection(view, rival, each)):
             return f"{name}: {objection}"
@@ -193,7 +194,8 @@ def _objection(view: CorrelationView, rival: Claim, finding: Finding) -> str:
     """Why a rival does not explain a finding, '' where it does."""
     near = _nearest(view, rival, finding)
     if near is not None:
-        objection = why_not(view.config, rival.cause, near, rival.onset_ns, finding, evidence=rival.kinds)
+        about = near, rival.onset_ns, finding
+        objection = why_not(view.config, rival.cause, *about, evidence=rival.kinds, cadence_s=rival.cadence_s)
     else:
         objection = Objection.PLACE
     name = phrases.short(finding.object, view.graph)
@@ -252,7 +254,7 @@ def _missing(view: CorrelationView, claim: Claim, order_known: bool) -> Iterator
 
 def _apart_s(view: CorrelationView, claim: Claim) -> float:
     """Seconds between two readings of the evidence that comes most rarely."""
-    slowest = max((view.by_id[found].cadence_s for found in claim.findings), default=0.0)
+    slowest = view.config.slowest_s(view.by_id[found].cadence_s for found in claim.findings)
     return view.config.intervals_ns(1.0, slowest) / NS_PER_S
 
 

@@ -159,7 +159,8 @@ def _verdicts(
         evidence.append(computed_evidence(near, np.nan, "kelvin", nearly_slowed))
     newest_ns = np.zeros(present.size, np.int64)
     np.maximum.at(newest_ns, np.searchsorted(present, groups), heat.times_ns)
-    return Verdicts(present, newest_ns, score >= 1.0, score, tuple(evidence), 0.7)
+    every_s = group_medians(groups, view.cadence_of(heat.sids))[first]
+    return Verdicts(present, newest_ns, score >= 1.0, score, tuple(evidence), 0.7, cadence_s=every_s)
 
 
 def _own_rise(rise: NDArray[np.float64], counts: NDArray[np.float64], racks: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -55,4 +55,6 @@ class EcmpImbalance(Detector):
         evidence = computed_evidence(variation, usual, "ratio", key)
         newest_ns = np.zeros(leaves.size, np.int64)
         np.maximum.at(newest_ns, at, sent.times_ns)
-        return [Verdicts(leaves, newest_ns, score >= 1.0, score, (evidence,), 0.7)]
+        every_s = np.zeros(leaves.size)
+        np.maximum.at(every_s, at, view.cadence_of(sent.sids))
+        return [Verdicts(leaves, newest_ns, score >= 1.0, score, (evidence,), 0.7, cadence_s=every_s)]

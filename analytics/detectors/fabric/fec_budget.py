@@ -9,6 +9,7 @@ a fault.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,18 @@ _CODEWORD_BITS = 5440
 _LINE_RATE = 1.0625  # of the data rate: 64b/66b becomes 256b/257b and parity
 _CODEWORDS_MAX = 0.999  # where every codeword is corrected the ratio cannot be computed
 _RATIO_MIN = 1e-15  # one error in hours of a link; a usual ratio below it is none
+
+_Conversion = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _of_codewords(corrected: NDArray[np.float64], line: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The bit error ratio at which so many codewords a second have an error. line: float64[k], bits a second."""
+    share = np.minimum(corrected / (line / _CODEWORD_BITS), _CODEWORDS_MAX)
+    return -np.log1p(-share) / _CODEWORD_BITS
+
+
+# Of each of ``_PreFec.metrics`` and the line rate: counters of bits and symbols in error, codewords, the ratio itself.
+_CONVERTED: tuple[_Conversion, ...] = (np.divide, np.divide, _of_codewords, lambda ratio, _: ratio)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,23 +78,25 @@ class _PreFec(Detector):
         ]
 
     def _ratios(self, view: TickView) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
-        """The counters and gauges, and for each its bit error ratio before FEC: now, and usually (NaN: not known)."""
-        bits, symbols, codewords = (view.column(metric) for metric in self.metrics[:3])
-        ratio = view.column(self.metrics[3], before_fec)
-        counted = view.joined([bits, symbols])
-        line, words = self._line_rate(view, counted), self._line_rate(view, codewords) / _CODEWORD_BITS
-        now, usual = (
-            np.concatenate([errors / line, _of_codewords(corrected / words), gauge])
-            for errors, corrected, gauge in (
-                (counted.values, codewords.values, ratio.values),
-                (counted.level, codewords.level, ratio.level),
-            )
-        )
-        return view.joined([counted, codewords, ratio]), now, usual
+        """The counters and gauges, and for each its bit error ratio before FEC: now, and usually (NaN: not known).
 
-    def _line_rate(self, view: TickView, column: Column) -> NDArray[np.float64]:
+        Without those that show too few errors to matter, unless they are watched.
+        """
+        counters = [view.column(metric) for metric in self.metrics[:3]]
+        sources = zip((*counters, view.column(self.metrics[3], before_fec)), _CONVERTED, strict=True)
+        columns, now, usual = zip(*(self._ratio(view, *source) for source in sources), strict=True)
+        return view.joined(columns), np.concatenate(now), np.concatenate(usual)
+
+    def _ratio(
+        self, view: TickView, column: Column, converted: _Conversion
+    ) -> tuple[Column, NDArray[np.float64], NDArray[np.float64]]:
         known = view.column("fabric_port_speed_bits_per_second").about(column.objects)
-        return _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
+        line = _LINE_RATE * np.where(known > 0, known, self.bits_per_second)
+        now = converted(column.values, line)
+        matters = now >= _REPAIRED_MIN
+        rows = np.flatnonzero(matters | column.watched if column.watching else matters)
+        some = column.only(rows)
+        return some, now[rows], converted(some.level, line[rows])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +151,8 @@ def _risen_before(memory: Memory, column: Column, risen: NDArray[np.bool_]) -> N
     memory: with the columns ``_RISEN``.
     """
     found = np.zeros(len(column), np.int64)
-    at = np.flatnonzero(risen & column.fresh)
+    at = np.flatnonzero(risen)
+    at = at[column.only(at).fresh]
     rows, times_ns = memory.rows(column.sids[at]), column.times_ns[at]
     newest_ns, before_ns = (memory[name] for name in _RISEN)
     new = times_ns > newest_ns[rows]
@@ -148,8 +164,3 @@ def _risen_before(memory: Memory, column: Column, risen: NDArray[np.bool_]) -> N
 def _rise(now: NDArray[np.float64], usual: NDArray[np.float64], times: float) -> NDArray[np.float64]:
     """1.0 where a ratio is so many times its usual one; 0 where that is not known."""
     return np.where(np.isnan(usual), 0.0, now / (times * np.fmax(usual, _RATIO_MIN)))
-
-
-def _of_codewords(share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The bit error ratio at which this share of codewords has an error."""
-    return -np.log1p(-np.minimum(share, _CODEWORDS_MAX)) / _CODEWORD_BITS

@@ -101,6 +101,13 @@ def pause_at_most(view: TickView, frames: Column, speeds: Column, bits_per_secon
 
     At least it is 0. bits_per_second: of a link without a speed.
     """
+    found = np.zeros(len(frames))
+    some = np.flatnonzero(frames.values)  # most series count nothing
+    found[some] = _pause_at_most(view, frames.only(some), speeds, bits_per_second)
+    return found
+
+
+def _pause_at_most(view: TickView, frames: Column, speeds: Column, bits_per_second: float) -> NDArray[np.float64]:
     known = speeds.about(frames.objects)
     rated = np.where(known > 0, known, bits_per_second)
     moved = view.data.per_series(_moved)[frames.sids]

@@ -45,8 +45,7 @@ class PfcWithoutEcn(Detector):
 
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         devices = view.index.device_objects
-        frames, marks, seconds = view.column(self.metrics[0], sent), view.column(self.metrics[1]), self._seconds(view)
-        frames, marks = frames.only(frames.fresh), marks.only(marks.fresh)
+        frames, marks, seconds = (view.column(self.metrics[n], chosen) for n, chosen in enumerate((sent, None, sent)))
         counting = np.flatnonzero(_reporting(view, frames) & _reporting(view, marks))
         paused, marked = (_sums(view, column, column.values)[counting] for column in (frames, marks))
         timed = _reporting(view, seconds)[counting]
@@ -61,23 +60,22 @@ class PfcWithoutEcn(Detector):
 
         evidence = computed_evidence(share, np.nan, "packets", key)
         newest_ns = np.zeros(len(view.index.objects), np.int64)
-        np.maximum.at(newest_ns, devices[frames.targets], frames.times_ns)
+        np.maximum.at(newest_ns, devices[frames.targets], np.where(frames.fresh, frames.times_ns, 0))
+        every_s = np.zeros(len(view.index.objects))
+        np.maximum.at(every_s, devices[frames.targets], view.cadence_of(frames.sids))
         confidence = np.where(timed, _CONFIDENCE, _CONFIDENCE_OF_BOUND)
-        return [Verdicts(counting, newest_ns[counting], score >= 1.0, score, (evidence,), confidence)]
-
-    def _seconds(self, view: TickView) -> Column:
-        seconds = view.column(self.metrics[2], sent)
-        return seconds.only(seconds.fresh)
+        about, breached = (counting, newest_ns[counting]), score >= 1.0
+        return [Verdicts(*about, breached, score, (evidence,), confidence, cadence_s=every_s[counting])]
 
 
 def _reporting(view: TickView, column: Column) -> NDArray[np.bool_]:
-    """bool[objects]: devices with a series in the column."""
+    """bool[objects]: devices with a fresh series in the column."""
     found = np.zeros(len(view.index.objects), np.bool_)
-    found[view.index.device_objects[column.targets]] = True
+    found[view.index.device_objects[column.targets[column.fresh]]] = True
     return found
 
 
 def _sums(view: TickView, column: Column, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """float64[objects]: values, one of each series of the column, over all ports of each device."""
+    """float64[objects]: values, one of each series of the column, where it is fresh, over all ports of each device."""
     devices = view.index.device_objects[column.targets]
-    return np.bincount(devices, values, len(view.index.objects)).astype(np.float64)
+    return np.bincount(devices, np.where(column.fresh, values, 0.0), len(view.index.objects)).astype(np.float64)

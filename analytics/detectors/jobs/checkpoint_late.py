@@ -94,4 +94,5 @@ def of_jobs(
         return series_key(series, {"job_id": names[row]})
 
     evidence = computed_evidence(shown_ns[0] / 1e9, shown_ns[1] / 1e9, "seconds", key)
-    return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence, *more), 0.8, onsets_ns)
+    every_s = np.array([work.cadence_ns for _, work in judged]) / 1e9
+    return Verdicts(numbers, times_ns, score >= 1.0, score, (evidence, *more), 0.8, onsets_ns, every_s)

@@ -3,7 +3,7 @@ wait for the host: for data to read, for a checkpoint that takes longer than usu
 
 While a storage target is slow, no pause is ordinary that began as one: files are striped, so what is three times slower
 than its siblings makes a checkpoint three times as long, and twice as long is late. That is known with the first sample
-in which the job stands still.
+in which the job stands still. Nor is one while a server of the file system answers nobody.
 
 GPUs that wait for each other poll inside kernels, so this is the part of waiting that storage explains and the fabric
 does not. It opens no incident, as a program may stop for reasons of its own: it shows what a known fault costs. Only of
@@ -69,10 +69,12 @@ class JobIdle(Detector):
             return f"mean({series_key(self.metrics[0], {'job_id': judged[row][0]})})"
 
         evidence = (computed_evidence(busy, usual, "ratio", series), coherence_evidence(view, jobs))
-        return [Verdicts(numbers, newest_ns, idle, score, evidence, _CONFIDENCE, began_ns)]
+        every_s = np.array([work.cadence_ns for _, work in judged]) / 1e9
+        return [Verdicts(numbers, newest_ns, idle, score, evidence, _CONFIDENCE, began_ns, every_s)]
 
 
 def _held_up(view: TickView, judged: Sequence[tuple[str, JobWork]]) -> NDArray[np.bool_]:
-    """Which jobs stand still while a target of a file system that they use is slow."""
-    slow, used = view.derived.slow_storage, view.per_topology(filesystems_of_jobs)
-    return np.array([work.checkpoints.still_ns > 0 and not slow.isdisjoint(used[name]) for name, work in judged], bool)
+    """Which jobs stand still while a target of a file system that they use is slow, or its server gone."""
+    holding_up, used = view.derived.holding_up, view.per_topology(filesystems_of_jobs)
+    waits = [work.checkpoints.still_ns > 0 and not holding_up.isdisjoint(used[name]) for name, work in judged]
+    return np.array(waits, bool)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.derived.job_activity import BUSY, REPORTED_BY, SM, TENSOR
+from analytics.derived.job_cadence import gpus_read_every_s
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.jobs.traffic import traffic_evidence
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
-from analytics.models.jobs.job_work import JobWork
+from analytics.models.jobs.job_work import BIN_NS, JobWork
 from analytics.models.jobs.work_level import LOW_SHARE
 from analytics.state.memory import Memory
 from analytics.view.tick_view import TickView
@@ -83,6 +84,7 @@ def _verdicts(view: TickView, judged: list[tuple[str, JobWork]]) -> Verdicts:
         (evidence, coherence_evidence(view, jobs), *traffic_evidence(view, [name for name, _ in judged])),
         np.where(slumps & in_kernels, _CONFIDENCE, _CONFIDENCE_SUPPORTS),
         np.array([work.onset_ns(interval_ns) for _, work in judged], np.int64),
+        np.maximum(BIN_NS * 1e-9, gpus_read_every_s(view, view.column(BUSY), jobs)),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analytics.derived.job_cadence import gpus_read_every_s
 from analytics.detectors.jobs.lockstep import coherence_evidence, lockstep_jobs
 from analytics.detectors.jobs.traffic import traffic_evidence
 from analytics.detectors.spec import Detector, Scope, Verdicts, computed_evidence
@@ -57,4 +58,5 @@ class JobStalled(Detector):
         shown = (computed_evidence(busiest, np.nan, "ratio", series), coherence_evidence(view, present))
         evidence = (*shown, *traffic_evidence(view, names))
         score = np.where(idle, 1.0, 0.0)
-        return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, evidence, 0.7, newest_ns)]
+        every_s = gpus_read_every_s(view, active, present)
+        return [Verdicts(np.array(numbers, np.int64), steps_ns, idle, score, evidence, 0.7, newest_ns, every_s)]

@@ -26,6 +26,7 @@ class DeviceRebooted(Detector):
     name: str = "device_rebooted"
     kind: FindingKind = FindingKind.DEVICE_REBOOTED
     metrics: tuple[str, ...] = ("node_boot_time_seconds",)
+    by_targets: bool = True
     clear_intervals: float = 6.0
     light: bool = True
     memory: tuple[MemoryColumn, ...] = (MemoryColumn("boot_s"), MemoryColumn("booted_ns", dtype="i8"))

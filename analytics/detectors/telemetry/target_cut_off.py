@@ -31,6 +31,7 @@ class TargetCutOff(Detector):
     name: str = "target_cut_off"
     kind: FindingKind = FindingKind.TARGET_SILENT
     metrics: tuple[str, ...] = (*UP_METRICS, METRIC)
+    by_targets: bool = True
     scope: Scope = Scope.CLUSTER
     clear_intervals: float = 0.0
     light: bool = True

@@ -28,6 +28,7 @@ class TargetSilent(Detector):
     name: str = "target_silent"
     kind: FindingKind = FindingKind.TARGET_SILENT
     metrics: tuple[str, ...] = (METRIC,)
+    by_targets: bool = True
     clear_intervals: float = 0.0
     light: bool = True
 

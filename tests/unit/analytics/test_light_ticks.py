@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from analytics.correlate.correlator import Correlator
-from analytics.detectors.fabric.link_flapping import LinkFlapping
+from analytics.detectors.fabric.link_bounced import LinkBounced
 from analytics.detectors.spec import Verdicts
 from analytics.engine import Engine
 from analytics.state.memory import Memory
@@ -47,11 +47,11 @@ def test_a_finding_ends_with_a_whole_tick() -> None:
 def test_only_hard_evidence_is_judged_between_whole_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
     judged_ns: list[int] = []
 
-    def judge(detector: LinkFlapping, view: TickView, memory: Memory) -> list[Verdicts]:
+    def judge(detector: LinkBounced, view: TickView, memory: Memory) -> list[Verdicts]:
         judged_ns.append(view.end_ns)
         return []
 
-    monkeypatch.setattr(LinkFlapping, "judge", judge)
+    monkeypatch.setattr(LinkBounced, "judge", judge)
     run(build_engine(CONFIG), collections(UP_AGAIN))
     assert judged_ns
     assert not any(end_ns % CONFIG.tick_ns for end_ns in judged_ns)

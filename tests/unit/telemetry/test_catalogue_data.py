@@ -21,7 +21,7 @@ LABELS = {
     "condition", "duplex", "effect", "engine", "event", "job_name", "key", "kubelet", "lid", "location", "mode",
     "mountpoint", "name", "nid", "nvswitch", "outcome", "owner", "owner_kind", "part", "peer_name", "peer_port", "pipe",
     "qp_type", "ranks", "row", "runtime", "serial", "size", "state", "sxid", "inlet", "outlet",
-    "process", "gpus",
+    "process", "gpus", "message", "message_id",
 }  # fmt: skip
 # The unit that ends a name; names without a unit count things or are states.
 SUFFIXES = (

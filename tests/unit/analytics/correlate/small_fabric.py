@@ -1,6 +1,6 @@
 """A small cluster by hand: 8 hosts of 8 rails, 8 leaves, 4 spines, 2 storage servers with 4 targets, 2 jobs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -82,13 +82,14 @@ class Fabric:
 class Run:
     """A correlator fed tick by tick; keeps the newest version of every incident.
 
-    pager: what people are notified of, as the alerts stage decides it.
+    pager: what people are notified of, as the alerts stage decides it. read_every_s: see ``CorrelationView``.
     """
 
     def __init__(self, cluster: Fabric, config: CorrelateConfig | None = None) -> None:
         self.cluster = cluster
         self.topology = cluster.topology
         self.changes: list[Change] = []
+        self.read_every_s: Mapping[str, float] = {}
         self.correlator = Correlator(config)
         self.now_ns = T0
         self.incidents: dict[str, Incident] = {}
@@ -105,7 +106,8 @@ class Run:
     def step(self, *changed: Finding) -> list[Incident]:
         """Correlation alone."""
         self.now_ns += TICK
-        published = self.correlator.step(self.now_ns, changed, self.topology, self.changes)
+        explains = self.topology, self.changes, (), self.read_every_s
+        published = self.correlator.step(self.now_ns, changed, *explains)
         self.incidents |= {incident.id: incident for incident in published}
         return published
 

@@ -113,6 +113,23 @@ def test_a_job_waits_since_the_earliest_finding_that_shows_it(cluster: Fabric) -
     assert waits(view_of(cluster, *members), members, ("1",))["1"].since_ns == T0 + 3 * S
 
 
+@pytest.mark.parametrize(
+    ("cadence_s", "kinds", "began_s"),
+    [
+        (10.0, (K.JOB_SLOWED,), -10.0),
+        (30.0, (K.JOB_SLOWED,), -30.0),  # all of the first low value, as its share is the mean since then
+        (30.0, (K.JOB_SLOWED, K.JOB_STALLED), -15.0),  # of which half was lost where it stands still since
+        (30.0, (K.JOB_STALLED,), -30.0),
+    ],
+)
+def test_what_its_values_show_counts_since_the_value_before(
+    cluster: Fabric, cadence_s: float, kinds: tuple[K, ...], began_s: float
+) -> None:
+    onsets_s = {K.JOB_SLOWED: 0.0, K.JOB_STALLED: 0.0 if len(kinds) == 1 else cadence_s}
+    members = [replace(loses(cluster, kind, "job:1", 0.9, onsets_s[kind]), cadence_s=cadence_s) for kind in kinds]
+    assert waits(view_of(cluster, *members), members, ("1",))["1"].began_ns == T0 + int(began_s * S)
+
+
 @pytest.mark.parametrize(("seen_s", "waiting"), [(50, {"1": T0}), (70, {"1": T0, "3": T0 + 60 * S})])
 def test_what_a_gpu_shows_counts_for_jobs_that_it_was_seen_in_and_since_they_began(
     cluster: Fabric, seen_s: int, waiting: dict[str, int]

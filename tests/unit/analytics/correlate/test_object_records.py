@@ -6,13 +6,14 @@ import pytest
 
 from analytics.correlate.cluster.graph import Graph, physical
 from analytics.correlate.memory import CorrelatorMemory, dump, load
-from analytics.correlate.object_records import EVENTS_MAX, KEPT_NS, OBJECTS_MAX, LastIncident, ObjectRecords
+from analytics.correlate.object_records import EVENTS_MAX, KEPT_NS, OBJECTS_MAX, PARTS_MAX, LastIncident, ObjectRecords
 from analytics.correlate.texts import record_line
 from analytics.models.flap_comparison import FlapComparison, Verdict
 from telemetry.changes import Change, ChangeKind
 from telemetry.findings import FindingKind as K
 from telemetry.incidents import Incident, IncidentState, RecordEvent
 from telemetry.objects import ObjectRef, gpu, parse_object, port
+from telemetry.series import series_key
 from telemetry.topology import Gpu, Link, Topology, Transceiver
 from tests.unit.analytics.correlate.small_fabric import T0, Fabric, Run, S, facts
 
@@ -46,6 +47,31 @@ def test_both_ends_of_a_cable_show_one_event(cluster: Fabric) -> None:
     for at, name in ((0, cluster.uplink(1, 1)), (20, cluster.downlink(1, 1)), (300, cluster.downlink(1, 1))):
         records.add_findings([cluster.find(K.LINK_DOWN, name, at)], graph)
     assert whats(records, LINK) == ["outage", "outage"]
+
+
+def test_errors_of_one_nvlink_are_counted_by_themselves(cluster: Fabric) -> None:
+    records, graph, ref = ObjectRecords(), graph_of(cluster.topology), cluster.gpu(1, 1)
+    for at_s, link in ((0, 5), (20, 5), (40, 7), (7200, 5)):
+        found = cluster.find(K.GPU_NVLINK_ERRORS, ref, at_s)
+        series = series_key("gpu_nvlink_errors_total", {"gpu": "GPU-1", "kind": "replay", "link": str(link)})
+        records.add_findings([replace(found, evidence=(replace(found.evidence[0], series=series),))], graph)
+    record = records.of(ref, T0 + 3 * 3600 * S)
+    assert record is not None
+    assert [event.detail for event in record.events] == ["link 5", "link 7", "link 5"]
+    assert record.line == "3rd NVLink error in 24 h"
+    assert record.parts == {"link 5": {"NVLink error": 2}, "link 7": {"NVLink error": 1}}
+
+
+def test_parts_are_counted_longer_than_their_events_are_kept_and_up_to_a_limit(cluster: Fabric) -> None:
+    records, graph, ref = ObjectRecords(), graph_of(cluster.topology), cluster.gpu(1, 1)
+    for link in range(PARTS_MAX + 6):
+        found = cluster.find(K.GPU_NVLINK_ERRORS, ref, link)
+        series = series_key("gpu_nvlink_errors_total", {"gpu": "GPU-1", "link": str(link)})
+        records.add_findings([replace(found, evidence=(replace(found.evidence[0], series=series),))], graph)
+    record = records.of(ref, T0 + S)
+    assert record is not None
+    assert record.counts == {"NVLink error": PARTS_MAX + 6}
+    assert set(record.parts) == {f"link {link}" for link in range(PARTS_MAX)}
 
 
 def test_the_newest_events_are_kept_and_all_are_counted(cluster: Fabric) -> None:

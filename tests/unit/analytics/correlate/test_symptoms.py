@@ -159,6 +159,28 @@ def test_the_time_between_cause_and_symptom(cluster: Fabric, symptom: K, after_s
     assert (why_not(CONFIG, cause, Near.OWN, T0, finding) is None) is expected
 
 
+@pytest.mark.parametrize(
+    ("cause_s", "symptom_s", "slack_s"),
+    [
+        (0.0, 0.0, 30),
+        (1.0, 1.0, 15),
+        (1.0, 0.0, 30),
+        (1.0, 10.0, 30),
+        (30.0, 1.0, 90),
+        (10.0, 30.0, 90),
+        (1.0, 900.0, 180),
+    ],
+)
+def test_that_time_counts_in_the_slower_cadence_of_both(
+    cluster: Fabric, cause_s: float, symptom_s: float, slack_s: int
+) -> None:
+    cause = cause_of(I.DEVICE_DOWN, device("leaf1"), frozenset(), "")
+    earliest = replace(cluster.find(K.JOB_STALLED, "leaf1"), onset_ns=T0 - slack_s * S, cadence_s=symptom_s)
+    earlier = replace(earliest, onset_ns=earliest.onset_ns - 1)
+    assert why_not(CONFIG, cause, Near.OWN, T0, earliest, cadence_s=cause_s) is None
+    assert why_not(CONFIG, cause, Near.OWN, T0, earlier, cadence_s=cause_s) is Objection.TIME
+
+
 SILENT = Evidence('silent_seconds{job_id="1"}', 20.0, None, "seconds")
 
 

@@ -107,7 +107,9 @@ def test_it_hangs_only_while_every_gpu_polls(busy: float, hangs: bool) -> None:
     assert found.silent_s == 20.0
 
 
-@pytest.mark.parametrize(("faulty", "imposed"), [("leaf1", True), ("node2", True), ("leaf2", False)])
+@pytest.mark.parametrize(
+    ("faulty", "imposed"), [("port:leaf1/Ethernet0", True), ("device:node2", True), ("device:leaf2", False)]
+)
 def test_a_fault_of_a_host_or_of_its_switch_may_be_why_nothing_is_sent(faulty: str, imposed: bool) -> None:
     found = after({nic(host): falls_to(0.0, 0.0) for host in HOSTS}, [*JOB, *CABLES], faulty=[faulty])
     assert found is not None

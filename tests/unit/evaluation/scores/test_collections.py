@@ -8,6 +8,7 @@ import pytest
 from analytics.offline.rows import row_score
 from common.units import NS_PER_S
 from evaluation.scores.collections import GREATEST, ROW, Collection, experts, judge, labelled, row_scores
+from evaluation.scores.common_level import LEVELS, curves, section
 from evaluation.scores.events import Event, events_of
 from evaluation.scores.methods import METHODS, OURS
 from evaluation.scores.page import best_baseline, collections_page, rows
@@ -107,7 +108,7 @@ def test_reasons_are_counted_by_events_found_and_false_events() -> None:
 def test_the_page_has_the_methods_and_the_recall_of_each_class() -> None:
     found = judged()
     assert best_baseline(found).method == "EWMA"
-    text = collections_page("Results", "About.", [(COLLECTION, found)])
+    text = collections_page("Results", "About.", [(COLLECTION, found)], {})
     lines = text.splitlines()
     assert lines[0] == "# Results"
     assert "| fabricscope | greatest | 1 |" in text
@@ -115,3 +116,19 @@ def test_the_page_has_the_methods_and_the_recall_of_each_class() -> None:
     assert order == ["| first", "| below 100 points", "| below 300 points"]
     assert any(line.startswith("| down | 1 |") for line in lines)
     assert [row["name"] for row in rows([(COLLECTION, found)])] == [OURS, OURS, "EWMA"]
+
+
+def test_one_level_for_all_collections_is_shown_beside_the_best_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tenth(series: Series) -> Floats:
+        return (series.values - 100) / 20
+
+    monkeypatch.setitem(METHODS, OURS, tenth)
+    small, large = (recording(name, (300, height)) for name, height in (("a", 17), ("b", 60)))
+    one, other = (Collection(name, (each,), (each,)) for name, each in (("one", small), ("other", large)))
+    with ThreadPoolExecutor(1) as pool:
+        found = curves([one, other], pool)
+    np.testing.assert_array_equal(found["other"][0][LEVELS <= 1.4], 1.0)
+    np.testing.assert_array_equal(found["one"][1][[0, 30]], [1.0, 0.0])  # at 0.7 and 1.0
+    text = "\n".join(section(found))
+    assert "Best on the halves for choosing is 0.70 with a mean of 1.000, 0.500 more than at 1.0." in text
+    assert "| 1.00 | 0.00 | 1.00 | 0.50 | 0.00 | 1.00 | 0.50 |" in text

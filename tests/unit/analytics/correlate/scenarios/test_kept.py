@@ -1,7 +1,7 @@
 """What a step keeps of the step before changes no byte, and what nothing changed about is left alone."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from telemetry.codec.records import encode_record
 from telemetry.findings import Evidence, Finding, FindingState
 from telemetry.findings import FindingKind as K
 from telemetry.objects import ObjectRef, device, job
-from telemetry.topology import Intent, Job, Link, NodeState, TopologyFact
+from telemetry.topology import Device, Intent, Job, Link, NodeState, TopologyFact
 from tests.unit.analytics.correlate.small_fabric import T0, TICK, Fabric, Run, S
 
 FEW = CorrelateConfig(correlated_findings_max=12, device_findings_max=10, changed_findings_max=10)
@@ -32,6 +32,7 @@ class Tick(NamedTuple):
     changed: Sequence[Finding]
     facts: Sequence[TopologyFact] = ()
     changes: Sequence[Change] = ()
+    often: Mapping[str, float] | None = None  # None: as before
 
 
 def busy(cluster: Fabric, seed: int, ticks: int = 30) -> Iterator[Tick]:
@@ -58,7 +59,8 @@ def busy(cluster: Fabric, seed: int, ticks: int = 30) -> Iterator[Tick]:
             active[finding.id] = finding
             if finding.state is FindingState.CLEARED:
                 del active[finding.id]
-        yield Tick(list(changed.values()), _facts(dice, links, at_ns), _changes(dice, at_ns))
+        often = None if dice.randrange(4) else _often(cluster, dice)
+        yield Tick(list(changed.values()), _facts(dice, links, at_ns), _changes(dice, at_ns), often)
     yield from [Tick(())] * 14  # long enough for incidents to end
 
 
@@ -77,7 +79,7 @@ def _finding(cluster: Fabric, dice: random.Random, kind: K, link: Link, at_ns: i
     finding = cluster.find(kind, about, (at_ns - T0) / S + dice.random(), score=1 + 4 * dice.random())
     if kind is K.STORAGE_WAIT:
         finding = replace(finding, evidence=(Evidence('storage_seconds{fs="scratch"}', 0.5, 0.1, "seconds"),))
-    return replace(finding, confidence=dice.choice([0.2, 0.5, 0.9]), cadence_s=dice.choice([0.0, 10.0, 30.0]))
+    return replace(finding, confidence=dice.choice([0.2, 0.5, 0.9]), cadence_s=dice.choice([0.0, 1.0, 5.0, 10.0, 30.0]))
 
 
 def _facts(dice: random.Random, links: Sequence[Link], at_ns: int) -> Sequence[TopologyFact]:
@@ -94,6 +96,12 @@ def _facts(dice: random.Random, links: Sequence[Link], at_ns: int) -> Sequence[T
     return ()
 
 
+def _often(cluster: Fabric, dice: random.Random) -> Mapping[str, float]:
+    """Devices that are read more often than once an interval: all, all but a few, or none."""
+    names = [each.name for each in cluster.topology.entities(Device)]
+    return dict.fromkeys(dice.sample(names, len(names) - dice.choice([0, 1, 3, len(names)])), 5.0)
+
+
 def _changes(dice: random.Random, at_ns: int) -> Sequence[Change]:
     if dice.randrange(30):
         return ()
@@ -105,6 +113,7 @@ def _changes(dice: random.Random, at_ns: int) -> Sequence[Change]:
 def tick(run: Run, one: Tick) -> list[bytes]:
     run.topology = run.topology.with_facts(one.facts)
     run.changes += one.changes
+    run.read_every_s = run.read_every_s if one.often is None else one.often
     return [encode_record(incident) for incident in run.step(*one.changed)]
 
 

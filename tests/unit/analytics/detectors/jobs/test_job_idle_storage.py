@@ -1,24 +1,30 @@
-"""A job that stands still beside a slow storage target: an ordinary checkpoint until the target is known to be slow."""
+"""A job that stands still beside a slow storage target or a server that is gone: else it is an ordinary checkpoint."""
 
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from analytics.engine import Engine
 from telemetry import objects
 from telemetry.findings import Finding, FindingKind
 from telemetry.series import series_key
+from telemetry.topology import StorageTarget, TopologyFact
 from tests.unit.analytics.models.jobs.test_checkpoints_engine import GPUS, JOBS, collection, facts, usual
-from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS
+from tests.unit.analytics.small_cluster import CONFIG, INTERVAL_S, SECOND, START_NS, down
 
 TARGETS, SLOW_S, END_S = 4, 780, 870
 Seconds = Callable[[int, int], float]  # (target, seconds since the start) -> of one operation
 
 
-def idle_findings(seconds: Seconds, apart: bool = False) -> list[Finding]:
-    """What is found of jobs without kernels. They write to all targets for 20 s every two minutes."""
+def idle_findings(seconds: Seconds, apart: bool = False, gone_s: int = END_S) -> list[Finding]:
+    """What is found of jobs without kernels. They write to all targets for 20 s every two minutes.
+
+    gone_s: from when on the server of all targets answers nobody.
+    """
     engine, rng, found = Engine(CONFIG), np.random.default_rng(1), list[Finding]()
-    engine.add_facts(facts(apart))
+    served = [StorageTarget("scratch", f"OST000{target}", "oss0") for target in range(TARGETS)]
+    engine.add_facts([*facts(apart), *(TopologyFact(one, START_NS - SECOND, "inventory") for one in served)])
     counters = np.zeros((TARGETS, 3))
     names = ("written_bytes_total", "operation_duration_seconds_sum", "operation_duration_seconds_count")
     keys = [
@@ -38,7 +44,8 @@ def idle_findings(seconds: Seconds, apart: bool = False) -> list[Finding]:
             if seconds(target, at_s) > 0.1:
                 done /= 16.0
             counters[target] += (done * 2**20, done * seconds(target, at_s), done)
-        engine.observe(collection("oss0", keys, seq, counters.ravel().tolist()))
+        answer = collection("oss0", keys, seq, counters.ravel().tolist())
+        engine.observe(answer if at_s < gone_s else down(answer.table, seq))
         for job, nodes in JOBS.items():
             busy = 0.02 if job in writing else 1.0
             for node in nodes:
@@ -63,6 +70,15 @@ def test_a_job_that_stands_still_beside_a_slow_target_waits_for_it_at_once() -> 
     assert {each.object for each in idle} == {objects.job("7"), objects.job("8")}
     assert idle[0].onset_ns == START_NS + SLOW_S * SECOND
     assert idle[0].observed_ns <= max(idle[0].onset_ns, slow.observed_ns) + INTERVAL_S * SECOND
+
+
+@pytest.mark.parametrize(("apart", "waiting"), [(False, {"7", "8"}), (True, {"7"})])
+def test_a_job_that_stands_still_while_a_server_of_its_files_is_gone_waits_for_it(
+    apart: bool, waiting: set[str]
+) -> None:
+    found = idle_findings(lambda target, at_s: 0.02, apart, gone_s=SLOW_S - 60)
+    assert {str(each.object).removeprefix("job:") for each in found if each.kind is FindingKind.JOB_IDLE} == waiting
+    assert min(each.onset_ns for each in found) == START_NS + SLOW_S * SECOND
 
 
 def test_who_writes_to_another_file_system_goes_on_as_always() -> None:

@@ -17,6 +17,7 @@ from tests.unit.analytics.small_cluster import SECOND, START_NS
 HOSTS, GPUS = 4, 2
 NODES = tuple(f"node{host}" for host in range(HOSTS))
 USUAL, PHASE, FAULT_S, LASTS_S = 0.4, 0.06, 260, 560
+_STALLED = FindingKind.JOB_STALLED
 Level = Callable[[float], tuple[float, float]]  # seconds since the start -> activity, utilisation
 
 
@@ -33,8 +34,9 @@ def findings(
     metric: str = "gpu_tensor_active_ratio",
     hosts: int = HOSTS,
     sent: Callable[[float], float] | None = None,
+    kind: FindingKind = FindingKind.JOB_SLOWED,
 ) -> list[Finding]:
-    """Findings about the job; only ``hosts`` of its hosts answer from the fault on.
+    """Findings of a kind about the job; only ``hosts`` of its hosts answer from the fault on.
 
     sent: bytes that a NIC of each host has sent by then; None where nobody reads it.
     """
@@ -65,7 +67,7 @@ def findings(
             times_ns = np.full(rows.size, at_ns)
             engine.observe(SampleBatch(table, Collection(START_NS, seq, at_ns, 0.1), times_ns, rows, np.array(values)))
         found += [output for output in engine.advance() if isinstance(output, Finding)]
-    return [finding for finding in found if finding.kind is FindingKind.JOB_SLOWED]
+    return [finding for finding in found if finding.kind is kind]
 
 
 def falls(share: float, busy: float = 1.0, lasts_s: float = 120) -> Level:
@@ -93,6 +95,14 @@ def test_a_third_less_is_found_from_where_it_began_to_where_it_ended(interval_s:
     assert abs(found[0].onset_ns - START_NS - FAULT_S * SECOND) <= max(10, interval_s) * SECOND
     assert found[-1].state is FindingState.CLEARED
     assert found[-1].observed_ns <= START_NS + (FAULT_S + lasts_s + 3 * max(10, interval_s)) * SECOND
+
+
+@pytest.mark.parametrize("interval_s", [2, 10, 30])
+def test_it_states_how_often_something_new_is_known(interval_s: int) -> None:
+    """Of the level once a bin of ten seconds, of a job that stands still with each value of its GPUs."""
+    slowed, stalled = findings(falls(0.34), interval_s), findings(falls(1.0, lasts_s=300), interval_s, kind=_STALLED)
+    assert {found.cadence_s for found in slowed} == {max(10.0, interval_s)}
+    assert {found.cadence_s for found in stalled} == {interval_s}
 
 
 def test_sm_activity_is_used_where_there_are_no_tensor_counters() -> None:
