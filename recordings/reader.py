@@ -16,6 +16,9 @@ from telemetry.samples import Collection, DownReason, SampleBatch
 from telemetry.series import SeriesTable
 from telemetry.topology import TopologyFact
 
+Tables = dict[bytes, SeriesTable]
+"""By the digest that the recording names each with."""
+
 
 def read_topology_and_changes(recording: Path) -> Iterator[TopologyFact | Change]:
     """All of them, in the order of their consumption. BadInput names the file that is not what was written."""
@@ -32,8 +35,9 @@ def read_batches(recording: Path) -> Iterator[RecordedBatch]:
     """
     slices = read_manifest(recording).slices
     waiting: dict[int, deque[RecordedBatch]] = {partition: deque() for partition in _partitions(recording, slices)}
+    tables: Tables = {}
     for part in slices:
-        for recorded in _read_slice(recording, part):
+        for recorded in _read_slice(recording, part, tables):
             waiting[recorded.partition].append(recorded)
         while all(waiting.values()):
             yield min(waiting.values(), key=_head).popleft()
@@ -54,19 +58,16 @@ def _partitions(recording: Path, slices: tuple[Slice, ...]) -> list[int]:
     return sorted({partition for frame in frames for partition in frame.unique().to_list()})
 
 
-def _read_slice(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
+def _read_slice(recording: Path, part: Slice, tables: Tables) -> Iterator[RecordedBatch]:
     try:
-        yield from _batches(recording, part)
+        yield from _batches(recording, part, tables)
     except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"{recording / part.name}: its tables do not fit together: {error!r}", "schema") from error
 
 
-def _batches(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
+def _batches(recording: Path, part: Slice, tables: Tables) -> Iterator[RecordedBatch]:
     frames = _frames(recording, part, "batches.parquet", "samples.parquet", "tables.parquet")
-    tables = {
-        digest: SeriesTable(target, device, tuple(keys))
-        for digest, target, device, keys in frames["tables.parquet"].iter_rows()
-    }
+    _update_tables(tables, frames["tables.parquet"])
     samples = frames["samples.parquet"]
     times, series, values = (samples[name].to_numpy() for name in ("time_ns", "series", "value"))
     at = 0
@@ -77,6 +78,17 @@ def _batches(recording: Path, part: Slice) -> Iterator[RecordedBatch]:
         batch = SampleBatch(tables[digest], collection, times[at:end], series[at:end], values[at:end])
         yield RecordedBatch(partition, appended_ns, batch)
         at = end
+
+
+def _update_tables(tables: Tables, frame: pl.DataFrame) -> None:
+    """Those of the next slice in place of those of the one before it; most come again, and are not decoded again."""
+    before = dict(tables)
+    tables.clear()
+    digests = frame["digest"].to_list()
+    new = pl.Series([digest not in before for digest in digests], dtype=pl.Boolean)
+    for digest, target, device, keys in frame.filter(new).iter_rows():
+        tables[digest] = SeriesTable(target, device, tuple(keys))
+    tables.update((digest, before[digest]) for digest in digests if digest in before)
 
 
 def _frames(recording: Path, part: Slice, *names: str) -> dict[str, pl.DataFrame]:

@@ -18,11 +18,12 @@ def register(app: typer.Typer) -> None:
 def check_config(file: Annotated[Path, typer.Argument(metavar="FILE", help="Settings, YAML.")]) -> None:
     """Read the settings and print what was found; file:line:column and exit status 1 when something is wrong."""
     from common.documents.yaml_positions import load_with_positions
+    from fabricscope.named_files import unreadable
     from fabricscope.settings import load_settings
 
     settings = load_settings(file)
-    document, _ = load_with_positions(file)
-    lines = settings.summary()
+    document, positions = load_with_positions(file)
+    lines = [*settings.summary(), *unreadable(file, document, positions)]
     if settings.ingest.inventory is not None:
         lines.append(_inventory(settings.ingest.inventory.file))
     print(f"{file}: valid{'' if document else ', and empty: every setting has its default'}")

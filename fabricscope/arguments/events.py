@@ -1,4 +1,4 @@
-"""``fabricscope events``: pauses, storms, XIDs, outages and reboots, as the sources show them."""
+"""``fabricscope events``: pauses, storms, XIDs, outages, reboots and logs, as the sources show them."""
 
 from typing import Annotated
 

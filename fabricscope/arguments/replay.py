@@ -31,8 +31,10 @@ def replay(
 
     The analytics settings are those of the recording; with --config, those of the file (what if?).
     """
+    from common.garbage import collect_less_often
     from fabricscope.commands.replay import print_incidents, print_json, replay_with_progress
 
+    collect_less_often()
     totals = replay_with_progress(recording, out, speed, config_file)
     if output is Output.JSON:
         print_json(totals)

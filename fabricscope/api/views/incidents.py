@@ -90,7 +90,8 @@ class ObjectRecord(View):
 
     events: the newest ones, oldest first. counts: of all of them, by ``what``. score: how often it fails: each event is
     1 at first and half of that after a week. line: for people, '' where nothing came back and nothing was done to it.
-    serials: of the module in each port that the object is or has, by the port's name.
+    serials: of the module in each port that the object is or has, by the port's name. parts: what evidence showed of
+    which of its parts, counted as in ``counts``.
     """
 
     object: ObjectRef = Field(examples=[PORT])
@@ -100,6 +101,7 @@ class ObjectRecord(View):
     score: float = Field(examples=[1.9])
     line: str = Field(examples=["2nd flap in 24 h"])
     serials: dict[str, str] = Field(examples=[{"leaf1/Ethernet4": "INLBM0000001"}])
+    parts: dict[str, dict[str, int]] = Field(examples=[{"link 5": {"NVLink error": 3}}])
 
 
 class Incident(View):

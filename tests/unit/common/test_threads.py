@@ -36,6 +36,26 @@ async def test_errors_arrive_and_the_thread_goes_on():
     thread.stop()
 
 
+async def test_it_is_idle_when_no_call_runs_or_waits_also_after_one_that_was_given_up():
+    thread, begun, release = OneThread("test-thread"), threading.Event(), threading.Event()
+    assert thread.is_idle
+
+    def slow() -> None:
+        begun.set()
+        release.wait()
+
+    running, waiting = asyncio.ensure_future(thread(slow)), asyncio.ensure_future(thread(print))
+    await asyncio.to_thread(begun.wait)
+    assert not thread.is_idle
+    for each in (waiting, running):
+        each.cancel()
+        await asyncio.wait([each])
+        assert not thread.is_idle, "the first one runs on"
+    release.set()
+    thread.stop()
+    assert thread.is_idle
+
+
 async def test_stop_waits_for_the_call_in_progress_and_drops_those_behind_it():
     thread, begun, release, ended = OneThread("test-thread"), threading.Event(), threading.Event(), list[str]()
 

@@ -21,6 +21,18 @@ def test_gives_back_everything_in_order(tmp_path):
     assert manifest.slices[0].first_ns == 1000
 
 
+def test_a_table_that_comes_again_in_the_next_slice_is_the_same_object(tmp_path):
+    writer = RecordingWriter(tmp_path, Manifest())
+    for seq, keys in enumerate((3, 3, 5, 3)):
+        writer.add_batch(placed(batch(seq, keys=keys)))
+        writer.close_slice({}, ())
+    first, again, other, later = (one.batch.table for one in read_batches(tmp_path))
+    assert first is again
+    assert [len(table) for table in (first, other, later)] == [3, 5, 3]
+    assert later == first
+    assert later is not first  # only the tables of one slice are kept
+
+
 def test_continues_a_recording(tmp_path):
     expected = write(tmp_path)
     writer = RecordingWriter(tmp_path, read_manifest(tmp_path))

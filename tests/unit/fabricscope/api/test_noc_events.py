@@ -59,6 +59,18 @@ async def test_events_beyond_those_that_fit_are_counted_and_new_ones_shown(api, 
     assert problems == []
 
 
+async def test_an_entry_of_a_log_is_shown_in_its_own_words(api, bus, browser):
+    entry = event(40, EventKind.BMC_LOG, detail=f"critical: Fan 3: {HOSTILE}", where="node1")
+    await publish_incidents(bus, incident())
+    await publish_events(bus, entry)
+    page, problems = await open_page(browser, api.url)
+    line = page.locator("#events li")
+    await expect(line).to_have_text(re.compile(r"^\d\d:\d\d:\d\d node1 critical: Fan 3: "))
+    await expect(line).to_have_text(re.compile(f"{re.escape(HOSTILE)}$"))
+    assert await page.locator("#events img").count() == 0
+    assert problems == []
+
+
 async def test_without_events_there_is_no_room_for_them(api, bus, browser):
     await publish_incidents(bus, incident())
     page, problems = await open_page(browser, api.url)

@@ -58,6 +58,21 @@ SCROLLS = """() => [...document.querySelectorAll(".columns > div,.plot > div,#pl
   .map((node) => [node.id || node.ariaLabel || node.localName, node.scrollHeight, node.clientHeight])"""
 
 
+async def test_what_needs_two_lines_on_a_laptop_has_them(api, bus, browser):
+    """Where to go on wraps, and the charts that fit beside each other are whole."""
+    await publish_busy_wall(bus, api.url)
+    await publish_incidents(bus, *incidents(time.time_ns()))
+    page, _ = await open_page(browser, api.url)
+    await page.set_viewport_size({"width": 1400, "height": 1000})
+    await expect(page.locator("#paging li")).not_to_have_count(0)
+    await expect(page.locator("#plots canvas")).not_to_have_count(0)
+    await keep_picture(page, "noc-laptop")
+    assert await page.evaluate(OVERLAPS) == []
+    assert await page.evaluate("(({scrollHeight, clientHeight}) => scrollHeight <= clientHeight + 2)(detail)")
+    heights = await page.evaluate("[...document.querySelectorAll('#plots canvas')].map((node) => node.clientHeight)")
+    assert min(heights) > 40
+
+
 async def test_long_texts_fit_beside_those_that_are_over(api, bus, browser):
     """As after a start in which switches were silent, with a title of two lines and all effects there are."""
     await publish_busy_wall(bus, api.url)

@@ -135,6 +135,19 @@ def test_check_config_looks_into_the_inventory(tmp_path, text, status, said):
     assert ("valid" in answer.stdout) == (status == 0)
 
 
+def test_check_config_names_files_that_are_not_here(tmp_path):
+    path, there = tmp_path / "a.yaml", tmp_path / "password"
+    there.write_text("secret")
+    job = f"{{job_name: a, source: sonic, targets: [], tls: {{ca_file: {tmp_path}/ca.pem}}, password_file: {there}, "
+    path.write_text(f"gnmi_configs: [{job}username_file: {tmp_path}}}]\n")
+    answer = fabricscope("check", "config", str(path))
+    said = [line for line in answer.stdout.splitlines() if "cannot be read" in line]
+    assert (answer.returncode, len(said)) == (0, 2)
+    place = f"  {path}:1:{path.read_text().index('ca_file') + 1}: gnmi_configs.0.tls.ca_file: "
+    assert said[0] == f"{place}{tmp_path}/ca.pem cannot be read here: No such file or directory"
+    assert said[1].endswith(f"gnmi_configs.0.username_file: {tmp_path} cannot be read here: Is a directory")
+
+
 def test_check_config_shows_no_password(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_text("remote_write: [{url: 'https://carol:s3cret@prometheus.example/api/v1/write'}]\n")
