@@ -37,8 +37,8 @@ _PANELS = (
         "Duration of collections (s, 10 slowest targets)",
         "s",
         "How long targets take to answer. Normal: tenths of a second. Seconds: the exporter is overloaded.",
-        Query(worst(f"max by (cluster, device, target) (scrape_duration_seconds{{{CLUSTER}}})"), "{{target}}"),
-        drill_down=OPENS_DEVICE,
+        Query(worst(f"max by (cluster, target) (scrape_duration_seconds{{{CLUSTER}}})"), "{{target}}"),
+        drill_down=_FLOW,
     ),
     lines(
         13,

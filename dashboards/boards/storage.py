@@ -6,7 +6,7 @@ from dashboards.panels import constant, highest, lines, rising, states, table
 from dashboards.queries import CLUSTER, DEVICES, LINES_MAX, lowest, summed_rate, worst
 from dashboards.scopes import NODES, OPENS_JOB, OPENS_NODE, STORAGE_TARGETS
 from telemetry.kinds import Domain
-from telemetry.limits import METADATA_PER_SECOND_MIN, STORAGE_SECONDS_MIN
+from telemetry.limits import DISK_SECONDS, METADATA_PER_SECOND_MIN
 
 UID = "fabricscope-storage"
 TARGETS = STORAGE_TARGETS.labels
@@ -39,10 +39,10 @@ _PANELS = (
         12,
         "Time of an operation (s, mean, 10 slowest targets)",
         "s",
-        "Mean duration of reads and writes. Normal: all targets of a file system alike, and below the dashed limit, up "
-        "to which no job waits. One that stands out makes every job wait that has a file on it.",
+        "Mean duration of reads and writes. Normal: all targets of a file system alike; hard disks stay "
+        "below the dashed line. One that stands out makes every job wait that has a file on it.",
         Query(worst(_MEAN), STORAGE_TARGETS.legend),
-        limit=constant(STORAGE_SECONDS_MIN, "no job waits below"),
+        limit=constant(DISK_SECONDS, "what a hard disk may take"),
         drill_down=OPENS_NODE,
     ),
     highest(

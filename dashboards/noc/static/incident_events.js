@@ -8,7 +8,7 @@ import { clock, count } from "./words.js";
 const ASKED_EVERY_MS = 10_000; // they go on while nothing of the incident changes
 const LISTED_MAX = 100;
 // are over when they are seen: how long says nothing
-const MOMENTS = ["xid", "sxid", "reboot", "link_bounced", "nccl_process"];
+const MOMENTS = ["xid", "sxid", "reboot", "link_bounced", "nccl_process", "bmc_log"];
 
 let of = "";
 let events = [];
