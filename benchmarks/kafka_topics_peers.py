@@ -6,7 +6,6 @@ included. Ours goes on to canonical samples in batches of each device, Telegraf 
 """
 
 import asyncio
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +19,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from benchmarks.kafka_topics import FORMATS, NOW_NS, RULES
 from benchmarks.loads.child import ServerProcess, cpu_s
+from benchmarks.loads.telegraf import BATCH, Telegraf
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
 from ingest.collectors.base import CollectorContext, CollectorOutput
@@ -30,10 +30,8 @@ from ingest.ledger import Ledger
 from telemetry.samples import SampleBatch
 from tests.servers.kafka import KafkaServer
 
-PROGRAM = Path(__file__).parents[1] / "build" / "bin" / "telegraf"
 _FIRST, _ROUNDS = 3, 40  # rounds in which a reader learns the series, and those that are measured
 _START_S, _WAIT_S = 120.0, 300.0
-_BATCHES = 10_000  # metrics that Telegraf writes at once, so that it waits for nothing
 # What Telegraf needs to know to read its own messages again.
 _PARSERS = {
     Format.TELEGRAF_INFLUX: 'data_format = "influx"',
@@ -41,30 +39,20 @@ _PARSERS = {
     'json_time_key = "timestamp"\njson_time_format = "unix_ns"',
     Format.TELEGRAF_REMOTE_WRITE: 'data_format = "prometheusremotewrite"',
 }
-_CONFIG = """
-[agent]
-omit_hostname = true
-quiet = true
-flush_interval = "1s"
-metric_batch_size = {batches}
-metric_buffer_limit = {limit}
-skip_processors_after_aggregators = true
+_INPUT = """
 [[inputs.kafka_consumer]]
 brokers = ["{broker}"]
 topics = ["{topic}"]
 consumer_group = "{topic}"
 kafka_version = "3.6.0"
-max_undelivered_messages = {batches}
+max_undelivered_messages = {batch}
 {parser}
-[[outputs.discard]]
 """
 Reader = Callable[[KafkaServer, str, Format], Any]
 """A context in which a process reads a topic as a group of the same name; it gives the process's id."""
 
 
 def run() -> list[Row]:
-    if not PROGRAM.exists():
-        raise SystemExit(f"{PROGRAM} is missing: make bench builds it, or bash benchmarks/peers/telegraf/build.sh")
     rows = []
     with tempfile.TemporaryDirectory() as name:
         broker = KafkaServer(Path(name) / "kafka")
@@ -127,19 +115,9 @@ async def _put_and_wait(broker: KafkaServer, topic: str, messages: Sequence[byte
 
 @contextmanager
 def _telegraf(broker: KafkaServer, topic: str, form: Format) -> Iterator[int]:
-    config, log = broker.folder / f"{topic}.conf", broker.folder / f"{topic}.log"
-    config.write_text(
-        _CONFIG.format(broker=broker.address, topic=topic, batches=_BATCHES, limit=20 * _BATCHES, parser=_PARSERS[form])
-    )
-    with log.open("wb") as out:
-        process = subprocess.Popen([PROGRAM, "--config", config], stdout=out, stderr=out)
-    try:
+    settings = _INPUT.format(broker=broker.address, topic=topic, batch=BATCH, parser=_PARSERS[form])
+    with Telegraf(broker.folder, topic, settings) as process:
         yield process.pid
-    finally:
-        process.kill()
-        process.wait()
-    if b" E! " in log.read_bytes():
-        raise RuntimeError(f"Telegraf did not read all of it:\n{log.read_text()[-2000:]}")
 
 
 @contextmanager

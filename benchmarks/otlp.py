@@ -65,11 +65,11 @@ class _Rounds:
         return made
 
 
-def request_of(ports: int, at_ns: int) -> bytes:
+def request_of(ports: int, at_ns: int, switch: str = "leaf1") -> bytes:
     """All queues of a switch as Cumulus sends them: gauges with doubles, port and queue as attributes."""
     message = ExportMetricsServiceRequest()
     of_device = message.resource_metrics.add()
-    of_device.resource.attributes.add(key="host.name").value.string_value = "leaf1"
+    of_device.resource.attributes.add(key="host.name").value.string_value = switch
     scope = of_device.scope_metrics.add()
     for name, _ in _METRICS:
         points = scope.metrics.add(name=name).gauge.data_points

@@ -5,13 +5,17 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from multiprocessing.synchronize import Event
 from typing import Any
 
 import aiohttp
 import grpc
 import grpc.aio
+import uvloop
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceResponse
 
-from benchmarks.loads.child import ServerProcess, cpu_s
+from benchmarks.loads.child import cpu_s
+from benchmarks.loads.receiver import ReceiverProcess, count_received
 from benchmarks.otlp import POINTS_A_PORT, mapping, request_of
 from benchmarks.rows import Row, print_rows, row
 from common.units import NS_PER_S
@@ -25,7 +29,6 @@ from ingest.ledger import Ledger
 from tests.servers.process import free_port
 from tests.unit.ingest.otlp.requests import in_json
 
-_START_S = 120.0
 _REQUESTS = {64: 200, 1: 1000}  # by the ports of a request
 _NEW_REQUESTS = {64: 4, 1: 100}
 _FIRST = 4  # of a layout, before it is known
@@ -37,7 +40,7 @@ def run() -> list[Row]:
     rows = []
     for ports, count in _REQUESTS.items():
         points = ports * POINTS_A_PORT
-        reference = points * _rate("grpc", _over_grpc, _requests(ports, count))
+        reference = points * _rate("grpc", over_grpc, _requests(ports, count))
         in_jsons = [in_json(each) for each in _requests(ports, count)]
         new = [_with_another_field(in_json(each), n) for n, each in enumerate(_requests(ports, _NEW_REQUESTS[ports]))]
         for name, encoding, sent in (
@@ -64,18 +67,21 @@ def _requests(ports: int, count: int) -> list[bytes]:
 def _rate(protocol: str, send: Send, requests: Sequence[bytes]) -> float:
     """Requests per CPU-second of the receiver's process."""
     port = free_port()
-    with ServerProcess(partial(_serve, protocol), port, start_s=_START_S) as process:
+    with ReceiverProcess(serve, protocol, port) as process:
         asyncio.run(send(requests[:_FIRST], port))
         began = cpu_s(process.pid)
         asyncio.run(send(requests[_FIRST:], port))
         return (len(requests) - _FIRST) / (cpu_s(process.pid) - began)
 
 
-async def _over_grpc(requests: Sequence[bytes], port: int) -> None:
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+async def over_grpc(requests: Sequence[bytes], port: int) -> None:
+    """On a connection of its own."""
+    options = [("grpc.use_local_subchannel_pool", 1)]
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options) as channel:
         export: Any = channel.unary_unary(METHOD)
         for each in requests:
-            assert await export(each) == b"", "each point is taken"
+            refused = ExportMetricsServiceResponse.FromString(await export(each)).partial_success
+            assert not refused.rejected_data_points, refused.error_message
 
 
 async def _over_http(encoding: Encoding, requests: Sequence[bytes], port: int) -> None:
@@ -86,21 +92,18 @@ async def _over_http(encoding: Encoding, requests: Sequence[bytes], port: int) -
                 assert await answer.read() in (b"", b"{}"), "each point is taken"
 
 
-def _serve(protocol: str, port: int, ready: Any) -> None:
-    """The receiver, in a process of its own; what it emits goes nowhere."""
+def serve(protocol: str, port: int, received: Any, ready: Event) -> None:
+    """The receiver, in a process of its own."""
 
-    async def serve() -> None:
+    async def run() -> None:
         rules = [{"source": "bench", "mapping": mapping()}]
         limits = {"bytes_per_s": 1e12, "messages_per_s": 1e12}
         listen = {"protocol": protocol, "listen": f"127.0.0.1:{port}", "allow": ["127.0.0.1"]}
         config = Config.model_validate({**listen, "rules": rules, "limits": limits})
         receiver = OtlpReceiver(config, CollectorContext(Ledger(0), time.time_ns, ThreadPoolExecutor(1)))
-        running = asyncio.create_task(receiver.run(lambda output: None))
-        await receiver.server.listening.wait()
-        ready.set()
-        await running
+        await count_received(receiver.run, receiver.server.listening.wait, received, ready)
 
-    asyncio.run(serve())
+    uvloop.run(run())
 
 
 if __name__ == "__main__":

@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Callable
+from functools import cache
 
 import cramjam
 import numpy as np
 
 from benchmarks.rows import Row, print_rows, row
-from common.units import NS_PER_S
+from common.units import NS_PER_MS, NS_PER_S
 from export.remote_write.encoder import SampleBlock, encode_request
 from export.remote_write.encoder_second import encode_second
-from export.remote_write.labels import encode_labels, join
+from export.remote_write.labels import EncodedLabels, encode_labels, join
 from export.remote_write.targets import TargetState
 from ingest.collectors.pushed_rule import PushedRule
 from ingest.collectors.pushed_series import PushedSeries
@@ -25,8 +26,9 @@ ROUNDS = 30
 REFERENCE_ROUNDS = 3
 _INTERVAL_NS = 10 * NS_PER_S
 _BEGIN_NS = 1_780_000_000 * NS_PER_S
+SAMPLES_A_NODE = 40
 RECEIVED_SERIES = 2_000  # what Prometheus 3 puts into one request
-RECEIVED_NODES = RECEIVED_SERIES // 40
+RECEIVED_NODES = RECEIVED_SERIES // SAMPLES_A_NODE
 
 
 def run() -> list[Row]:
@@ -74,33 +76,41 @@ def _received_rows() -> list[Row]:
     return rows
 
 
-def request_body(message: Message, number: int, at_ns: int) -> bytes:
-    """One scrape of 50 nodes of 8 GPUs, 5 metrics each, with the labels that dcgm-exporter and Prometheus give them."""
-    metrics = ("MEMORY_TEMP", "TOTAL_ENERGY_CONSUMPTION", "SM_CLOCK", "MEM_CLOCK", "MEM_COPY_UTIL")
-    labels = [
-        encode_labels(
-            f"DCGM_FI_DEV_{metric}",
-            {
-                "UUID": f"GPU-5f3c1d7a-{node:04d}-4b1e-9c55-{gpu:012d}",
-                "Hostname": f"node{node}",
-                "device": f"nvidia{gpu}",
-                "gpu": str(gpu),
-                "instance": f"node{node}:9400",
-                "job": "dcgm",
-                "modelName": "NVIDIA H100 80GB HBM3",
-                "pci_bus_id": f"00000000:{gpu:02X}:00.0",
-            },
-            {},
-        )
-        for node in range(RECEIVED_NODES)
-        for gpu in range(8)
-        for metric in metrics
-    ]
-    at_ms = at_ns // 1_000_000
-    values = np.random.default_rng(number).uniform(1, 90, RECEIVED_SERIES)
-    series = np.arange(RECEIVED_SERIES)
-    block = SampleBlock(join(labels), series, np.full(RECEIVED_SERIES, at_ms), values.view(np.uint64))
+def request_body(message: Message, number: int, at_ns: int, nodes: range = range(RECEIVED_NODES)) -> bytes:
+    """One scrape of some nodes, SAMPLES_A_NODE each. number: decides the values."""
+    labels = _labels_of(nodes)
+    values = np.random.default_rng(number).uniform(1, 90, len(labels))
+    block = SampleBlock(
+        labels, np.arange(len(labels)), np.full(len(labels), at_ns // NS_PER_MS), values.view(np.uint64)
+    )
     return encode_request([block]) if message is Message.FIRST else encode_second([block])
+
+
+@cache
+def _labels_of(nodes: range) -> EncodedLabels:
+    """Of 8 GPUs a node, 5 metrics each, with the labels that dcgm-exporter and Prometheus give them."""
+    metrics = ("MEMORY_TEMP", "TOTAL_ENERGY_CONSUMPTION", "SM_CLOCK", "MEM_CLOCK", "MEM_COPY_UTIL")
+    return join(
+        [
+            encode_labels(
+                f"DCGM_FI_DEV_{metric}",
+                {
+                    "UUID": f"GPU-5f3c1d7a-{node:04d}-4b1e-9c55-{gpu:012d}",
+                    "Hostname": f"node{node}",
+                    "device": f"nvidia{gpu}",
+                    "gpu": str(gpu),
+                    "instance": f"node{node}:9400",
+                    "job": "dcgm",
+                    "modelName": "NVIDIA H100 80GB HBM3",
+                    "pci_bus_id": f"00000000:{gpu:02X}:00.0",
+                },
+                {},
+            )
+            for node in nodes
+            for gpu in range(8)
+            for metric in metrics
+        ]
+    )
 
 
 _Found = list[tuple[tuple[tuple[str, str], ...], int, float]]

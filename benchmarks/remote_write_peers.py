@@ -1,163 +1,157 @@
-"""Remote write 2.0 with Prometheus 3 on the other side: both directions lose nothing, and what a receiver costs.
+"""What a receiver of remote write costs as a whole, beside those of Telegraf and of Prometheus 3: the same requests.
 
-Needs ``build/bin/prometheus3``, which ``make bench`` builds.
+Telegraf reads 1.0 alone. Each sender has a connection of its own and sends its next request when the last one is
+answered. Ours goes on to canonical samples in batches of each device, Telegraf to its own metrics, a sample each, and
+Prometheus stores. Needs ``build/bin/telegraf`` and ``build/bin/prometheus3``, which ``make bench`` builds.
 """
 
 import asyncio
+import re
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import uvloop
 
-from benchmarks.loads.child import ServerProcess, cpu_s
-from benchmarks.remote_write import RECEIVED_SERIES, request_body
+from benchmarks.loads.receiver import ReceiverProcess, count_received
+from benchmarks.loads.telegraf import Telegraf, lines_of
+from benchmarks.loads.turns import Side, rates_in_turns
+from benchmarks.remote_write import RECEIVED_NODES, SAMPLES_A_NODE, request_body
+from benchmarks.remote_write_checks import check_what_we_receive, check_what_we_send, prometheus_3
 from benchmarks.rows import Row, print_rows, row
-from bus.config import EmbeddedConfig
-from bus.embedded.bus import EmbeddedBus
-from common.units import NS_PER_S
-from export.remote_write.config import RemoteWriteConfig
+from common.units import NS_PER_MS
 from export.remote_write.protocol import Version, headers_of
-from export.remote_write.stage import ExportStage
 from ingest.collectors.base import CollectorContext
 from ingest.collectors.remote_write.collector import RemoteWriteCollector
 from ingest.collectors.remote_write.config import Config
 from ingest.collectors.remote_write.decode.body import Message
 from ingest.ledger import Ledger
-from telemetry.samples import SampleBatch
 from tests.servers.process import free_port
-from tests.servers.prometheus import Prometheus
-from tests.unit.export.batch_factory import batch, table
-from tests.unit.traffic import publish_batches
-from tests.waiting import until
 
-PROGRAM = Path(__file__).parents[1] / "build" / "bin" / "prometheus3"
-REQUESTS = 200
-_START_S = 120.0
-_SECOND = headers_of(Version.SECOND)
+_PATH = "/api/v1/write"
+_HEADERS = {Message.FIRST: headers_of(Version.FIRST), Message.SECOND: headers_of(Version.SECOND)}
+# By the nodes of a request, senders and requests of each in a round: shards of a Prometheus, an agent a node.
+_SHAPES = {RECEIVED_NODES: (4, 75), 1: (50, 100)}
+_INPUT = """
+[[inputs.http_listener_v2]]
+service_address = "127.0.0.1:{port}"
+paths = ["{path}"]
+data_format = "prometheusremotewrite"
+"""
+
+Sent = Sequence[Sequence[bytes]]
+"""Of each sender, the bodies of its requests."""
+Peer = Callable[[Path, Message], Any]
+"""A context in which a receiver of one message runs; it gives its Side."""
 
 
 def run() -> list[Row]:
-    if not PROGRAM.exists():
-        raise SystemExit(f"{PROGRAM} is missing: make bench builds it, or bash benchmarks/peers/prometheus3/build.sh")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        asyncio.run(_check_what_we_send(folder / "sent"))
-        asyncio.run(_check_what_we_receive(folder / "received"))
-        theirs = _their_rate(folder / "their")
-        ours = _our_rate()
-    return [row("remote_write_receiver_2.0, beside Prometheus 3, which stores", ours, "samples/cpu-s", theirs)]
+        asyncio.run(check_what_we_send(folder / "sent"))
+        asyncio.run(check_what_we_receive(folder / "received"))
+        check_what_telegraf_reads(folder)
+        rows = [
+            _row(f"remote_write_{nodes * SAMPLES_A_NODE}_samples_a_request_beside_telegraf", folder, _telegraf, nodes)
+            for nodes in _SHAPES
+        ]
+        for message, version in ((Message.FIRST, "1.0"), (Message.SECOND, "2.0")):
+            title = f"remote_write_receiver_{version}, beside Prometheus 3, which stores"
+            rows.append(_row(title, folder / version, _prometheus, RECEIVED_NODES, message))
+    return rows
 
 
-def _prometheus(folder: Path, config: str = "") -> Prometheus:
-    return Prometheus(folder, config=config, program=str(PROGRAM))
+def check_what_telegraf_reads(folder: Path) -> None:
+    """Each of its metrics is a sample with its value."""
+    port, body = free_port(), request_body(Message.FIRST, 0, time.time_ns(), range(1))
+
+    def send() -> None:
+        asyncio.run(_post_all(port, Message.FIRST, [[body]]))
+
+    lines = lines_of(folder, _INPUT.format(port=port, path=_PATH), port, send, SAMPLES_A_NODE)
+    assert len(lines) == SAMPLES_A_NODE, lines
+    assert all(re.search(r" DCGM_FI_DEV_[A-Z_]+=[\d.]+ \d+$", line) for line in lines), lines
 
 
-async def _check_what_we_send(folder: Path) -> None:
-    """All samples, by 2.0; of a request of which a part is refused, the rest."""
-    server = _prometheus(folder / "prometheus")
-    await asyncio.to_thread(server.start)
-    bus = EmbeddedBus(EmbeddedConfig(path=folder / "bus.sqlite"))
-    await bus.start()
-    stage = ExportStage([RemoteWriteConfig(url=server.write_url, folder=folder / "position", batch_wait_s=0.05)], bus)
-    await stage.start()
-    (service,) = stage.services
-    start_s = int(time.time()) - 60
-    try:
-        await publish_batches(bus, *(batch((start_s + n) * NS_PER_S, of=table(500), seq=n) for n in range(10)))
-        await until(lambda: service.report().samples_out == 5000)
-        assert service.version is Version.SECOND
-        counts = server.query("count_over_time(gpu_power_watts[5m])", start_s + 10)
-        assert [each["value"][1] for each in counts] == ["10"] * 500
-    finally:
-        await stage.stop()
-        await bus.stop()
-        server.kill()
+def _row(name: str, folder: Path, peer: Peer, nodes: int, message: Message = Message.FIRST) -> Row:
+    senders, requests = _SHAPES[nodes]
+    with own(message) as ours, peer(folder, message) as theirs:
+        made = partial(round_of, message, nodes, senders, requests)
+        rates = rates_in_turns(ours, theirs, made, senders * requests * nodes * SAMPLES_A_NODE)
+    return row(name, rates[0], "samples/CPU-s", rates[1])
 
 
-async def _check_what_we_receive(folder: Path) -> None:
-    """What Prometheus 3 scrapes of itself, it writes to us by 2.0, and the ledger balances."""
-    emitted: list[SampleBatch] = []
-    ledger = Ledger(0)
-    mapping = [{"metric": "node_memory_total_bytes", "name": "go_memstats_sys_bytes"}]
-    config = Config.model_validate({"port": 0, "rules": [{"source": "prometheus", "mapping": mapping}]})
-    workers = ThreadPoolExecutor(1)
-    receiver = RemoteWriteCollector(config, CollectorContext(ledger, time.time_ns, workers))
-    running = asyncio.create_task(receiver.run(lambda output: emitted.append(output)))  # type: ignore[arg-type]
-    port = await receiver.listening()
-    own = free_port()
-    server = _prometheus(
-        folder,
-        f"""
-global: {{scrape_interval: 1s}}
-scrape_configs: [{{job_name: own, static_configs: [{{targets: ['127.0.0.1:{own}']}}]}}]
-remote_write: [{{url: 'http://127.0.0.1:{port}/api/v1/write', protobuf_message: io.prometheus.write.v2.Request}}]
-""",
-    )
-    server.port = own
-    try:
-        await asyncio.to_thread(server.start)
-        await until(lambda: sum(map(len, emitted)) >= 5)
-        failed = server.query("prometheus_remote_storage_samples_failed_total")
-        assert [each["value"][1] for each in failed] == ["0"]
-    finally:
-        await asyncio.to_thread(server.stop)
-        running.cancel()
-        await asyncio.wait([running])
-        workers.shutdown()
-    assert ledger.samples_in == sum(map(len, emitted)) + ledger.drops.total()
+def round_of(message: Message, nodes: int, senders: int, requests: int) -> Sent:
+    """Of now; the times of a series go on."""
+    began_ns = time.time_ns() - requests * NS_PER_MS
+    return [
+        [
+            request_body(message, n, began_ns + n * NS_PER_MS, range(sender * nodes, (sender + 1) * nodes))
+            for n in range(requests)
+        ]
+        for sender in range(senders)
+    ]
 
 
-def _their_rate(folder: Path) -> float:
-    server = _prometheus(folder)
-    server.start()
-    try:
-        return _rate(server.write_url, server.pid)
-    finally:
-        server.kill()
+async def _post_all(port: int, message: Message, sent: Sent) -> None:
+    """All senders at once, each its requests in their order: receivers take no older sample of a series."""
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}", headers=_HEADERS[message]) as session:
+
+        async def post(bodies: Sequence[bytes]) -> None:
+            for body in bodies:
+                async with session.post(_PATH, data=body) as answer:
+                    assert answer.status == 204, await answer.text()
+
+        await asyncio.gather(*map(post, sent))
 
 
-def _our_rate() -> float:
+def _sending(port: int, message: Message) -> Callable[[Sent], None]:
+    return lambda sent: asyncio.run(_post_all(port, message, sent))
+
+
+@contextmanager
+def _telegraf(folder: Path, message: Message) -> Iterator[Side[Sent]]:
     port = free_port()
-    process = ServerProcess(_serve, port, start_s=_START_S)
-    with process:
-        return _rate(f"http://127.0.0.1:{port}/api/v1/write", process.pid)
+    with Telegraf(folder, "remote-write", _INPUT.format(port=port, path=_PATH), port=port) as process:
+        yield Side(process.pid, _sending(port, message), process.written)
 
 
-def _serve(port: int, ready: Any) -> None:
-    """Our receiver, in a process of its own; what it emits goes nowhere."""
+@contextmanager
+def _prometheus(folder: Path, message: Message) -> Iterator[Side[Sent]]:
+    """What it has answered is stored."""
+    server, stored = prometheus_3(folder), 0
+    server.start()
 
-    async def serve() -> None:
-        config = Config.model_validate({"port": port, "rules": [{"source": "dcgm"}], "gather_s": 0.05})
-        context = CollectorContext(Ledger(0), time.time_ns, ThreadPoolExecutor(1))
-        receiver = RemoteWriteCollector(config, context)
-        running = asyncio.create_task(receiver.run(lambda output: None))
-        await receiver.listening()
-        ready.set()
-        await running
+    def send(sent: Sent) -> None:
+        nonlocal stored
+        asyncio.run(_post_all(server.port, message, sent))
+        stored += sum(map(len, sent)) * RECEIVED_NODES * SAMPLES_A_NODE
 
-    asyncio.run(serve())
-
-
-def _rate(url: str, pid: int) -> float:
-    """Samples for each second of CPU that the process uses, user and system."""
-    begin_ns = time.time_ns() - REQUESTS * NS_PER_S
-    bodies = [request_body(Message.SECOND, number, begin_ns + number * NS_PER_S) for number in range(REQUESTS)]
-    asyncio.run(_post(url, bodies[:1]))
-    before_s = cpu_s(pid)
-    asyncio.run(_post(url, bodies[1:]))
-    return RECEIVED_SERIES * (REQUESTS - 1) / (cpu_s(pid) - before_s)
+    try:
+        yield Side(server.pid, send, lambda: stored)
+    finally:
+        server.kill()
 
 
-async def _post(url: str, bodies: Sequence[bytes]) -> None:
-    """In their order: receivers take no older sample of a series."""
-    async with aiohttp.ClientSession() as session:
-        for body in bodies:
-            async with session.post(url, data=body, headers=_SECOND) as answer:
-                assert answer.status == 204, await answer.text()
+@contextmanager
+def own(message: Message) -> Iterator[Side[Sent]]:
+    port = free_port()
+    with ReceiverProcess(_serve, port) as process:
+        yield Side(process.pid, _sending(port, message), process.received)
+
+
+def _serve(port: int, received: Any, ready: Event) -> None:
+    config = Config.model_validate({"port": port, "rules": [{"source": "dcgm"}], "gather_s": 0.05})
+    context = CollectorContext(Ledger(0), time.time_ns, ThreadPoolExecutor(1))
+    receiver = RemoteWriteCollector(config, context)
+    uvloop.run(count_received(receiver.run, receiver.listening, received, ready))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 set -euo pipefail
 version=v1.37.2
 tags="custom,inputs.kafka_consumer,inputs.prometheus,inputs.file,outputs.kafka,outputs.file,outputs.discard"
+tags="$tags,inputs.cisco_telemetry_mdt,inputs.http_listener_v2,inputs.opentelemetry"
 tags="$tags,parsers.influx,parsers.json,parsers.prometheus,parsers.prometheusremotewrite"
 tags="$tags,serializers.influx,serializers.json,serializers.prometheusremotewrite"
 bin=$(cd "$(dirname "$0")/../../.." && pwd)/build/bin
