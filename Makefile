@@ -37,7 +37,7 @@ build/bin/prometheus3: benchmarks/peers/prometheus3/go.sum benchmarks/peers/prom
 	bash benchmarks/peers/prometheus3/build.sh
 	touch $@
 
-# Telegraf, beside which benchmarks read its topics; some minutes.
+# Telegraf, beside which benchmarks read its topics and receive what is pushed; some minutes.
 build/bin/telegraf: benchmarks/peers/telegraf/build.sh
 	bash benchmarks/peers/telegraf/build.sh
 	touch $@
