@@ -82,6 +82,7 @@ class RemoteWriteService:
             reasons = list(damage.reasons[:REASONS_LOGGED_MAX])
             log.error("damaged file set aside", file=damage.file, reasons=reasons, see=str(damage.reason))
         self._offsets, saved = await self._disk(self._position.load)
+        self._saved = dict(self._offsets)
         self._converter.states.restore(saved)
         self._converter.fence = OwnerFence(await self._disk(self._position.load_epochs))
         await self._client.start()
@@ -107,6 +108,8 @@ class RemoteWriteService:
             self._consumer = None
         await self._client.stop()
         if self._disk is not None:
+            if self._offsets != self._saved:  # accepted, and stopped before that was written
+                await self._save()
             await self._disk(self._position.close)
             self._disk.stop()
             self._disk = None
@@ -145,18 +148,20 @@ class RemoteWriteService:
 
     async def _export(self, consumer: Consumer) -> None:
         while True:
-            blocks, newest_ns = await self._collect(consumer)
+            blocks, offsets, newest_ns = await self._collect(consumer)
             blocks += self._state_blocks()
             if blocks:
                 await self._sender.send(blocks)
+            self._offsets |= offsets
             if newest_ns:
                 metrics.LAG.set((self._clock() - newest_ns) / NS_PER_S)
             metrics.QUEUED.set(self._held())
             await self._save()
 
-    async def _collect(self, consumer: Consumer) -> tuple[list[SampleBlock], int]:
-        """Reads until a request is full or ``batch_wait_s`` have passed."""
+    async def _collect(self, consumer: Consumer) -> tuple[list[SampleBlock], Offsets, int]:
+        """Reads until a request is full or ``batch_wait_s`` have passed: blocks, where to go on, the newest time."""
         blocks: list[SampleBlock] = []
+        offsets: Offsets = {}
         newest_ns = samples = 0
         deadline_s = time.monotonic() + self._config.batch_wait_s
         while samples < self._config.max_samples_per_send and (left_s := deadline_s - time.monotonic()) > 0:
@@ -180,11 +185,11 @@ class RemoteWriteService:
             self._count(converted)
             for record, error in converted.unused:
                 await self._put_aside(record, error)
-            self._offsets |= {(each.topic, each.partition): each.offset + 1 for each in records}
+            offsets |= {(each.topic, each.partition): each.offset + 1 for each in records}
             blocks += converted.blocks
             samples += count(converted.blocks)
             newest_ns = max(newest_ns, converted.newest_ns)
-        return blocks, newest_ns
+        return blocks, offsets, newest_ns
 
     def _state_blocks(self) -> Sequence[SampleBlock]:
         now_s = time.monotonic()

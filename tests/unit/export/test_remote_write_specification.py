@@ -3,7 +3,9 @@
 The strict receiver checks each request: headers, compression, labels, symbols, metadata, order and stale markers.
 """
 
+import asyncio
 import dataclasses
+import threading
 from collections import Counter
 from functools import partial
 
@@ -11,6 +13,7 @@ import pytest
 
 from bus.base import Message
 from export.remote_write.config import RemoteWriteConfig
+from export.remote_write.position import Position
 from export.remote_write.service import RemoteWriteService
 from export.remote_write.stage import ExportStage
 from telemetry import topics
@@ -23,7 +26,7 @@ from tests.unit.export.batch_factory import S, batch, table
 from tests.unit.export.test_remote_write_service import now_s
 from tests.unit.export.test_state_series import finding, incident
 from tests.unit.traffic import publish_batches
-from tests.waiting import until
+from tests.waiting import DEADLINE_S, until
 
 VERSIONS = ["1.0", "2.0"]
 WRITTEN = "X-Prometheus-Remote-Write-Samples-Written"
@@ -208,6 +211,30 @@ async def test_samples_wait_for_the_operator_or_are_dropped_as_the_settings_say(
     await publish_batches(bus, batch((now_s() + 1) * S, seq=1))
     await until(lambda: service.report().dropped["rejected"] == 3)
     assert max(Counter(request.body for request in server.requests[begins:]).values()) == 1
+
+
+async def test_a_stop_right_after_a_request_repeats_none_of_it(run, bus, strict_receiver, monkeypatch):
+    server = strict_receiver("1.0")
+    busy, free = threading.Event(), threading.Event()
+
+    def look(position: Position) -> None:
+        busy.set()
+        free.wait(DEADLINE_S)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Position, "problem", look)  # on the thread that the position is saved on
+        service = await run(server.base_url, protocol="1.0")
+        await until(busy.is_set)
+        await publish_batches(bus, batch(now_s() * S))
+        await until(lambda: service.report().samples_out == 3)
+        stopping = asyncio.create_task(service.stop())
+        await asyncio.sleep(0.1)  # what waits for that thread is cancelled meanwhile
+        free.set()
+        await stopping
+    service = await run(server.base_url, protocol="1.0")
+    await publish_batches(bus, batch((now_s() + 1) * S, seq=1))
+    await until(lambda: service.report().samples_out == 3)
+    assert len(gpus(server)) == 6
 
 
 @pytest.mark.parametrize("version", VERSIONS)
