@@ -26,17 +26,22 @@ class Lost:
     """Devices whose links are all without a carrier, by object number.
 
     dark: bool[objects]. since_ns: int64[objects], when the last of those ports lost its carrier. links: int64[objects],
-    how many the device had.
+    how many the device had. every_s: float64[objects], usual seconds between two values of the slowest of those ports.
     """
 
     dark: NDArray[np.bool_]
     since_ns: NDArray[np.int64]
     links: NDArray[np.int64]
+    every_s: NDArray[np.float64]
 
     def also(self, other: "Lost") -> "Lost":
         """Both; no device is in both."""
         since_ns = np.where(other.dark, other.since_ns, self.since_ns)
-        return Lost(self.dark | other.dark, since_ns, np.where(other.dark, other.links, self.links))
+        links, every_s = (
+            np.where(other.dark, there, here)
+            for there, here in ((other.links, self.links), (other.every_s, self.every_s))
+        )
+        return Lost(self.dark | other.dark, since_ns, links, every_s)
 
 
 def lost_with_ports(view: TickView, missing: NDArray[np.float64]) -> Lost | None:
@@ -60,7 +65,8 @@ def lost_with_ports(view: TickView, missing: NDArray[np.float64]) -> Lost | None
     elsewhere = int(np.count_nonzero(~dark[ports.devices[down]]))
     if elsewhere < _PORTS_MIN or abs(int(links.sum()) - elsewhere) > DIFFERENT_MAX * elsewhere:
         return None
-    return Lost(dark, np.full(dark.size, last_ns), links)
+    every_s = view.cadence_of(ports.sids[down]).max()
+    return Lost(dark, np.full(dark.size, last_ns), links, np.full(dark.size, every_s))
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,9 @@ class TargetCutOff(Detector):
         since_ns = np.full(size, NEVER)  # when the last of its links lost its carrier
         np.maximum.at(since_ns, ends.devices[down], view.series["moved_ns"][ends.sids[down]])
         dark = (np.bincount(ends.devices[up], minlength=size) == 0) & (since_ns != NEVER)
-        lost = Lost(dark, since_ns, np.bincount(ends.devices[down], minlength=size))
+        every_s = np.zeros(size)
+        np.maximum.at(every_s, ends.devices, view.cadence_of(ends.sids))
+        lost = Lost(dark, since_ns, np.bincount(ends.devices[down], minlength=size), every_s)
         return [_verdicts(view, lost if unplaced is None else lost.also(unplaced), missing)]
 
 
@@ -63,6 +65,8 @@ def _missing(view: TickView) -> NDArray[np.float64]:
 def _verdicts(view: TickView, lost: Lost, missing: NDArray[np.float64]) -> Verdicts:
     targets, of, dark = view.targets, view.index.device_objects, lost.dark
     heard_ns, score, due_ns = np.full(dark.size, NEVER), np.zeros(dark.size), np.full(dark.size, view.end_ns)
+    every_s = lost.every_s.copy()
+    np.maximum.at(every_s, of, view.target_cadence_s)
     np.maximum.at(heard_ns, of, targets["seen_ns"])
     np.maximum.at(score, of, missing)
     np.minimum.at(due_ns, of, targets["quiet_ns"] + (view.target_cadence_s * 1e9).astype(np.int64))
@@ -76,7 +80,7 @@ def _verdicts(view: TickView, lost: Lost, missing: NDArray[np.float64]) -> Verdi
     evidence = computed_evidence(lost.links[rows].astype(np.float64), 0.0, "links", down)
     times_ns = np.where(breached, view.end_ns, heard_ns[rows])
     shown = (evidence, last_memory(view, rows)) if breached.any() else (evidence,)
-    return Verdicts(rows, times_ns, breached, score, shown, 0.95, due_ns[rows])
+    return Verdicts(rows, times_ns, breached, score, shown, 0.95, due_ns[rows], cadence_s=every_s[rows])
 
 
 @dataclass(frozen=True)

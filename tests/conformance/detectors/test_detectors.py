@@ -15,9 +15,6 @@ from tests.conformance.detectors.detector_checks import Inspected, Published, di
 from tests.conformance.detectors.eventful_cluster import Cluster
 
 FORECASTS = {"capacity", "wear"}  # need days of history: tests/unit/analytics/models/trend
-COUNTS_IN_INTERVALS = (
-    "target_cut_off"  # it rests on carriers at the other ends of links, each with a cadence of its own
-)
 HEALTHY_MINUTES, HEALTHY_INTERVAL_S = 10_000, 300
 BATCHES = list(Cluster(eventful=True).batches())
 QUIET = list(Cluster(eventful=False).batches(40))
@@ -60,7 +57,7 @@ def test_it_was_inspected_while_it_found_something(inspected: dict[str, Inspecte
     assert sum(inspected[name].breached) > 0
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - FORECASTS - {COUNTS_IN_INTERVALS}))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - FORECASTS))
 def test_what_it_finds_says_how_often_something_new_is_known(reference: Published, name: str) -> None:
     found = [decode_record(each, Finding) for each in reference[name]]
     assert [each for each in found if each.evidence and each.cadence_s <= 0.0] == []
