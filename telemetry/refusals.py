@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from telemetry import objects
 from telemetry.changes import Change
@@ -47,11 +46,8 @@ class Refusal:
 
 def refused_facts(topology: Topology) -> dict[str, list[Refusal]]:
     """What is wrong with facts, by the fact's key; one about a job names the job's fact."""
-    present: defaultdict[type[Entity], list[Any]] = defaultdict(list)
-    for fact in topology.facts.values():
-        if not fact.gone:
-            present[type(fact.entity)].append(fact.entity)
-    links, gpus, devices, jobs = (present[kind] for kind in (Link, Gpu, Device, Job))
+    links, gpus = topology.entities(Link), topology.entities(Gpu)
+    devices, jobs = topology.entities(Device), topology.entities(Job)
     refused: defaultdict[str, list[Refusal]] = defaultdict(list)
     for key, refusal in (
         *_of_links(topology, links),

@@ -5,11 +5,13 @@ ingest collects). Its key identifies the entity; the newest fact of a key is val
 the bus the topic is compacted by key.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from enum import StrEnum
 from functools import cached_property
+from operator import itemgetter
 from typing import Literal, TypeVar, cast
 
 from telemetry.objects import Count, EventTime, Finite, Name, ObjectRef, link, port
@@ -276,17 +278,32 @@ class Topology:
 
     def entities(self, of: type[T]) -> list[T]:
         """All present entities of one kind, sorted by key."""
-        return list(cast(list[T], self._present.get(of, ())))
+        known = self._present.get(of)
+        if known is None:
+            present = sorted(self._by_kind.get((of, False), ()), key=itemgetter(0))
+            known = self._present[of] = [fact.entity for _, fact in present]
+        return list(cast(list[T], known))
 
-    @cached_property
+    def present(self, of: type[T]) -> list[tuple[T, TopologyFact]]:
+        """Those of one kind with their facts."""
+        return self._of(of, gone=False)
+
+    def gone(self, of: type[T]) -> list[tuple[T, TopologyFact]]:
+        """What there was of one kind and is not any more, with the facts that say so."""
+        return self._of(of, gone=True)
+
+    def _of(self, of: type[T], *, gone: bool) -> list[tuple[T, TopologyFact]]:
+        return [(cast(T, fact.entity), fact) for _, fact in self._by_kind.get((of, gone), ())]
+
+    @property
     def jobs(self) -> list[tuple[Job, TopologyFact]]:
         """All jobs with their facts, those that have ended included."""
-        return [(fact.entity, fact) for fact in self.facts.values() if isinstance(fact.entity, Job)]
+        return [*self.present(Job), *self.gone(Job)]
 
     @cached_property
     def targets(self) -> Mapping[str, tuple[str, str]]:
         """Device and job of each target that a list of ingest names, by the target's name."""
-        lists = [(f.observed_ns, f.entity) for f in self.facts.values() if isinstance(f.entity, TargetList)]
+        lists = [(fact.observed_ns, one) for one, fact in self.present(TargetList)]
         newest: dict[str, tuple[int, TargetList]] = {}
         for at_ns, one in lists:
             if one.instance not in newest or newest[one.instance][0] < at_ns:
@@ -295,13 +312,18 @@ class Topology:
         return {name: (device, one.job) for one in valid for name, device in one.targets}
 
     @cached_property
-    def _present(self) -> dict[type[Entity], list[Entity]]:
-        """By kind. Once for each version: several parts ask for the same kinds in every tick."""
-        found: dict[type[Entity], list[Entity]] = {}
-        for _, fact in sorted(self.facts.items(), key=lambda pair: pair[0]):
-            if not fact.gone:
-                found.setdefault(type(fact.entity), []).append(fact.entity)
+    def _by_kind(self) -> Mapping[tuple[type[Entity], bool], list[tuple[str, TopologyFact]]]:
+        """Facts with their keys, by kind and by whether they say that it is gone. Once for each version: several parts
+        ask for the same kinds in every tick."""
+        found: defaultdict[tuple[type[Entity], bool], list[tuple[str, TopologyFact]]] = defaultdict(list)
+        for key, fact in self.facts.items():
+            found[type(fact.entity), fact.gone].append((key, fact))
         return found
+
+    @cached_property
+    def _present(self) -> dict[type[Entity], list[Entity]]:
+        """What was asked for by kind so far."""
+        return {}
 
 
 def _are_two(one: TopologyFact, other: TopologyFact) -> bool:

@@ -13,7 +13,7 @@ from analytics.inference.entities import SOURCE
 from telemetry.incidents import BlastRadius
 from telemetry.objects import ObjectRef
 from telemetry.refusals import Refusal, consistent, refused_facts
-from telemetry.topology import Topology
+from telemetry.topology import Device, Topology
 
 T = TypeVar("T")
 CACHE_MAX = 10_000
@@ -48,8 +48,7 @@ class Cluster:
         if rewired:
             self.graph = self.graph.changed_to(entities)
             self._of_graph.clear()
-            facts = topology.facts.values()
-            self.inferred = sum(fact.source == SOURCE and fact.entity.kind == "device" for fact in facts)
+            self.inferred = sum(fact.source == SOURCE for _, fact in topology.present(Device))
         self.nodes = nodes_of(topology)
         present, ended = running(topology)
         if rewired or present != self.jobs.running or ended != self.jobs.ended:

@@ -163,8 +163,5 @@ def _before_parts(host: str) -> str:
 
 def running(topology: Topology) -> tuple[dict[str, Job], dict[str, Job]]:
     """Running jobs by id, and those that the topology knows to have ended."""
-    present: dict[str, Job] = {}
-    ended: dict[str, Job] = {}
-    for job, fact in topology.jobs:
-        (ended if fact.gone else present)[job.job_id] = job
-    return present, ended
+    present, ended = topology.present(Job), topology.gone(Job)
+    return {job.job_id: job for job, _ in present}, {job.job_id: job for job, _ in ended}

@@ -36,30 +36,20 @@ class Nodes:
 
 
 def nodes_of(topology: Topology) -> Nodes:
-    """One pass over all facts."""
     states: dict[str, NodeState] = {}
     since_ns: dict[str, int] = {}
+    for state, fact in topology.present(NodeState):
+        if state.intent:
+            states[state.device] = state
+            since_ns[state.device] = state.since_ns or fact.observed_ns
     ended: dict[str, list[tuple[int, str]]] = {}
-    removed: set[str] = set()
-    gone_links: list[Link] = []
-    jobs_known = False
-    for fact in topology.facts.values():
-        match fact.entity:
-            case NodeState() as state if state.intent and not fact.gone:
-                states[state.device] = state
-                since_ns[state.device] = state.since_ns or fact.observed_ns
-            case Job() as job:
-                jobs_known = True
-                for node in job.nodes if fact.gone else ():
-                    ended.setdefault(node, []).append((fact.observed_ns, job.job_id))
-            case Device() as device if fact.gone:
-                removed.add(device.name)
-            case Link() as link if fact.gone:
-                gone_links.append(link)
-    # A switch that nobody collects still carries what others send, and its neighbours show how well.
-    gone_edges = topology.uncollected - {each.name for each in topology.entities(Device) if each.role in SWITCH_ROLES}
+    for job, fact in topology.gone(Job):
+        for node in job.nodes:
+            ended.setdefault(node, []).append((fact.observed_ns, job.job_id))
+    removed = {device.name for device, _ in topology.gone(Device)}
+    gone_edges = _without_switches(topology, topology.uncollected)
     away = removed | gone_edges
-    disused = {port for link in gone_links if {link.a_device, link.b_device} & away for port in link.ports}
+    disused = {port for link, _ in topology.gone(Link) if {link.a_device, link.b_device} & away for port in link.ports}
     if gone_edges:
         cables = (link for link in topology.entities(Link) if {link.a_device, link.b_device} & gone_edges)
         disused |= {port for link in cables for port in link.ports}
@@ -70,5 +60,10 @@ def nodes_of(topology: Topology) -> Nodes:
         frozenset(removed) | topology.uncollected,
         frozenset(disused),
         topology.uncollected,
-        jobs_known,
+        bool(topology.jobs),
     )
+
+
+def _without_switches(topology: Topology, devices: frozenset[str]) -> frozenset[str]:
+    """A switch that nobody collects still carries what others send, and its neighbours show how well."""
+    return devices and devices - {each.name for each in topology.entities(Device) if each.role in SWITCH_ROLES}
