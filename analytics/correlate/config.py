@@ -116,7 +116,7 @@ class CorrelateConfig(BaseModel):
         2000, ge=10, description="Findings that changed which a step takes at most; the others wait for the next one."
     )
     changed_findings_min: int = Field(
-        125, ge=10, description="As many a step always takes; with more active ones a sixth of those."
+        100, ge=10, description="As many a step always takes; with more active ones a sixth of those."
     )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
@@ -193,7 +193,7 @@ class CorrelateConfig(BaseModel):
     def slowest_s(self, cadences_s: Iterable[float]) -> float:
         """The cadence of evidence of several sources: what comes most rarely counts, and what is not known comes once
         an interval. 0 without any."""
-        return max((each or self.interval_s for each in cadences_s), default=0.0)
+        return max([each or self.interval_s for each in cadences_s], default=0.0)
 
     def _counted_s(self, cadence_s: float) -> float:
         """At least a tick, as most detectors judge once in one. Below the interval in whole light ticks, as nothing is
