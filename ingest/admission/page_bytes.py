@@ -14,10 +14,15 @@ class PageBytes:
     held: int = 0
     largest: float = 0.0
 
+    def saw(self, size: int) -> None:
+        """A page that is decoded at once."""
+        self.largest = max(float(size), _FORGETTING * self.largest)
+
     @contextmanager
     def holding(self, size: int) -> Iterator[None]:
+        """A page that waits for its turn."""
+        self.saw(size)
         self.held += size
-        self.largest = max(float(size), _FORGETTING * self.largest)
         try:
             yield
         finally:

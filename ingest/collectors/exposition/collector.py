@@ -114,8 +114,7 @@ class ExpositionCollector:
             response = await self._client.fetch(deadline)
             if (expires_s := self._client.certificate_expires_s) is not None:
                 CERTIFICATE_EXPIRY.labels(self.name).set(expires_s)
-            with self._pages.holding(len(response.body)):
-                found = await self._read(response, now_ns)
+            found = await self._read(response, now_ns)
         except FetchFailed as failure:
             return self._failed(failure.reason, str(failure), now_ns, loop.time() - started)
         except BadInput as error:
@@ -171,10 +170,12 @@ class ExpositionCollector:
             raise BadInput("the connection closed in the middle of a line", "truncated")
         found = self._reader.read_known(body, now_ns, openmetrics=openmetrics)
         if found is not None:
+            self._pages.saw(len(body))
             return found
         # A new layout costs milliseconds to seconds: not on the event loop.
         read = partial(self._reader.read, body, now_ns, openmetrics=openmetrics)
-        return await asyncio.get_running_loop().run_in_executor(self._workers, read)
+        with self._pages.holding(len(body)):
+            return await asyncio.get_running_loop().run_in_executor(self._workers, read)
 
     def _failed_by_bug(self, error: Exception, now_ns: int, duration_s: float) -> SampleBatch:
         """Our own fault must not make the target vanish: it is down as any other. What was learned may be wrong."""
