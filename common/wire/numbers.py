@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from common.jit import compiled_uncounted
+from common.wire.decimals import scaled
 from common.wire.protobuf import signed
 from common.wire.spans import word_at
 
 _MINUS, _PLUS, _DOT, _ZERO, _E = 0x2D, 0x2B, 0x2E, 0x30, 0x65
-_POWERS = 10.0 ** np.arange(23)
-_EXACT, _INT_MAX = np.uint64(2**53), np.uint64(2**63 - 1)
+_INT_MAX = np.uint64(2**63 - 1)
 _HIGH, _SIX, _THREES = np.uint64(0xF0F0F0F0F0F0F0F0), np.uint64(0x0606060606060606), np.uint64(0x3333333333333333)
 _DIGITS_MAX, _SCALE_MAX = 40, 250  # no double has more of either; what has is left to others
 
@@ -31,8 +31,8 @@ def _digits(buf: NDArray[np.uint8], at: int, end: int, before: np.uint64) -> tup
 def number(buf: NDArray[np.uint8], at: int, end: int) -> tuple[float, int, bool, bool]:
     """A decimal number, the offset after it (-1 for none), and whether it is whole, and exact.
 
-    Whole is what has neither point nor exponent. What is not exact is a number that float() may round differently.
-    Integers of 19 digits are rounded by the hardware; below 2^53 a power of ten up to 22 rounds once (Clinger 1990).
+    Whole is what has neither point nor exponent. What is not exact is a number that float() may round differently: of
+    20 digits and more, or see ``scaled``.
     """
     negative = at < end and buf[at] == _MINUS
     if negative:
@@ -63,15 +63,8 @@ def number(buf: NDArray[np.uint8], at: int, end: int) -> tuple[float, int, bool,
         scale += int(-exponent if down else exponent)
     if digits > _DIGITS_MAX or scale > _SCALE_MAX or scale < -_SCALE_MAX:
         return 0.0, -1, False, False
-    value, is_exact = np.float64(mantissa), digits <= 19
-    if scale != 0:
-        if mantissa > _EXACT or scale > 22 or scale < -22:
-            is_exact = False
-        elif scale > 0:
-            value *= _POWERS[scale]
-        else:
-            value /= _POWERS[-scale]
-    return (-value if negative else value), at, is_whole, is_exact
+    value, is_exact = scaled(mantissa, scale)
+    return (-value if negative else value), at, is_whole, is_exact and digits <= 19
 
 
 @compiled_uncounted

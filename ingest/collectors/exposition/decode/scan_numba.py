@@ -3,6 +3,7 @@
 import numpy as np
 
 from common.jit import compiled, inlined
+from common.wire.decimals import scaled
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX
 from ingest.collectors.exposition.decode.template import (
     CLEAR,
@@ -12,6 +13,7 @@ from ingest.collectors.exposition.decode.template import (
     Bytes,
     Floats,
     Ints,
+    Rows,
 )
 
 MISMATCH = -1
@@ -19,7 +21,6 @@ TOO_MANY = -2
 
 _SPACE, _TAB, _FEED, _HASH, _QUOTE, _BACKSLASH = 0x20, 0x09, 0x0A, 0x23, 0x22, 0x5C
 _OPEN, _CLOSE, _PLUS, _MINUS, _DOT, _ZERO = 0x7B, 0x7D, 0x2B, 0x2D, 0x2E, 0x30
-_POWERS = 10.0 ** np.arange(23)
 _FNV_START = np.uint64(0xCBF29CE484222325)
 _FNV_PRIME = np.uint64(0x100000001B3)
 
@@ -33,9 +34,7 @@ def _is_end(byte: int) -> bool:
 def _number(body: Bytes, at: int) -> tuple[float, int, bool]:
     """Value, end of the token, and whether the value is exact (else the caller parses the token again).
 
-    Exact are numbers of at most 19 digits without a fraction or exponent (the hardware rounds uint64 correctly), and
-    those below 2^53 times or over a power of ten up to 22, which is itself exact. Source: Clinger (1990), How to read
-    floating point numbers accurately.
+    Exact are numbers of at most 19 digits, but for a few that ``scaled`` leaves to others.
     """
     n = body.size
     i = at
@@ -75,15 +74,8 @@ def _number(body: Bytes, at: int) -> tuple[float, int, bool]:
         exact = False
         while i < n and not _is_end(body[i]):
             i += 1
-    value = np.float64(mantissa)
-    if scale != 0:
-        if mantissa > np.uint64(1) << np.uint64(53) or scale > 22 or scale < -22:
-            exact = False
-        elif scale > 0:
-            value *= _POWERS[scale]
-        else:
-            value /= _POWERS[-scale]
-    return (-value if negative else value), i, exact
+    value, is_nearest = scaled(mantissa, scale)
+    return (-value if negative else value), i, exact and is_nearest
 
 
 @inlined
@@ -257,7 +249,7 @@ def scan(body: Bytes, names: Bytes, name_ends: Ints, slots: Ints, rows: Ints) ->
 
 @compiled
 def finish(
-    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Ints
+    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Rows
 ) -> tuple[int, int, int]:
     """Canonical values from a body's tokens.
 
