@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from ingest.collectors.exposition.decode import scan_plain
 from ingest.collectors.exposition.decode.mapping import Entry
-from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints
+from ingest.collectors.exposition.decode.template import CONSTANT, Floats, Ints, Rows
 from ingest.ledger import DropReason
 from telemetry.samples import all_rows
 from telemetry.series import SeriesTable
+
+_UINT32 = np.dtype(np.uint32)  # made of a type for each page it takes 0.1 us
 
 COMPILED = importlib.util.find_spec("numba") is not None
 if COMPILED:
     from ingest.collectors.exposition.decode import scan_numba
 
-Finish = Callable[[Floats, Ints, Floats, Floats, Floats, Floats, Ints], tuple[int, int, int]]
+Finish = Callable[[Floats, Ints, Floats, Floats, Floats, Floats, Rows], tuple[int, int, int]]
 """``finish`` of scan_numba and scan_plain."""
 
 
@@ -109,7 +111,7 @@ def lay_out(found: Iterable[Sequence[Entry] | None], target: str, device: str, *
 def take(layout: SeriesLayout, source: Floats, sentinels: Floats, finish: Finish) -> Taken:
     """The samples of one page. source: its values in their order, NaN for none. sentinels: float64[n, 2]."""
     size = len(layout.table)
-    values, rows = np.empty(size), np.empty(size, dtype=np.int64)
+    values, rows = np.empty(size), np.empty(size, _UINT32)
     kept, no_value, outside = finish(source, layout.entries, layout.scale, layout.bounds, sentinels, values, rows)
     dropped: dict[DropReason, int] = {}
     if no_value:
@@ -118,5 +120,5 @@ def take(layout: SeriesLayout, source: Floats, sentinels: Floats, finish: Finish
         dropped[DropReason.OUT_OF_BOUNDS] = outside
     if layout.duplicates:
         dropped[DropReason.DUPLICATE] = layout.duplicates
-    series = all_rows(size) if kept == size else rows[:kept].astype(np.uint32)
+    series = all_rows(size) if kept == size else rows[:kept]
     return Taken(series, values[:kept], dropped)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ingest.collectors.exposition.decode.line import LINE_BYTES_MAX, parse_number, parse_tail
-from ingest.collectors.exposition.decode.template import BLANKS, CLEAR, CONSTANT, BodyTemplate, Floats, Ints
+from ingest.collectors.exposition.decode.template import BLANKS, CLEAR, CONSTANT, BodyTemplate, Floats, Ints, Rows
 
 
 def match(template: BodyTemplate, body: bytes) -> Floats | None:
@@ -56,7 +56,7 @@ def _row(line: bytes, start: int, end: int, known: dict[bytes, int]) -> tuple[in
 
 
 def finish(
-    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Ints
+    tokens: Floats, entries: Ints, scale: Floats, bounds: Floats, sentinels: Floats, values: Floats, rows: Rows
 ) -> tuple[int, int, int]:
     """As in ``scan_numba``, with numpy."""
     token, row, bit = entries

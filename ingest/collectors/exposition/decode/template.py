@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Rows = NDArray[np.uint32]
 
 TOKEN_BYTES_MAX, EXEMPLAR_BYTES_MAX = 512, 4096
 """What is longer is not compared with a template but parsed exactly, where the length of a line is limited."""
