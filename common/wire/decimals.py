@@ -2,8 +2,8 @@
 
 Up to 2^53 times or over a power of ten up to 22, which is itself exact, the hardware rounds once (Clinger 1990, How to
 read floating point numbers accurately). Else the product with a power of ten of 128 bits says which double is nearest,
-unless it lies too close to the middle of two (Lemire 2021, Number parsing at a gigabyte per second). Programs in Go print
-the shortest digits that are the double again: 17 of them now and then.
+unless it lies too close to the middle of two (Lemire 2021, Number parsing at a gigabyte per second). Programs in Go
+print the shortest digits that are the double again: 17 of them now and then.
 """
 
 import math
