@@ -52,7 +52,10 @@ def absorb(
 
 def _is_unseen(view: CorrelationView, claim: Claim) -> bool:
     """Whether next to nothing is sent over all that is broken, so that nothing new comes from it."""
-    return bool(claim.primary) and all(view.by_id[found].unloaded_since_ns for found in claim.primary)
+    for found in claim.primary:
+        if not view.by_id[found].unloaded_since_ns:
+            return False
+    return bool(claim.primary)
 
 
 def _job_waits(view: CorrelationView, found: str) -> bool:
@@ -71,9 +74,11 @@ class _Nearby:
         self._places = {finding.id: places(view, finding) for finding in left}
         self._index = self._reached(left)
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
+        cadences_s = {claim.cadence_s for claim in claims} | {finding.cadence_s for finding in left}
+        slack_ns = {every_s: view.config.slack_ns(every_s) for every_s in cadences_s}
         # Of what it explains; of a symptom that comes more rarely by its own.
-        self._earliest_ns = [claim.onset_ns - view.config.slack_ns(claim.cadence_s) for claim in claims]
-        self._slack_ns = {finding.id: view.config.slack_ns(finding.cadence_s) for finding in left}
+        self._earliest_ns = [claim.onset_ns - slack_ns[claim.cadence_s] for claim in claims]
+        self._slack_ns = {finding.id: slack_ns[finding.cadence_s] for finding in left}
         self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
         self._unseen = {at for at, claim in enumerate(claims) if _is_unseen(view, claim)}

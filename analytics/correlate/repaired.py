@@ -10,9 +10,11 @@ _BEFORE_FEC = "fec_budget"  # the detector of errors before FEC; those after it 
 
 def loses_nothing(view: CorrelationView, claim: Claim) -> bool:
     """Whether all that a claim rests on are bit error ratios before FEC below the limit up to which FEC holds."""
-    return bool(claim.primary) and all(_is_repaired(view.by_id[found]) for found in claim.primary)
+    for found in claim.primary:
+        if not _is_repaired(view.by_id[found]):
+            return False
+    return bool(claim.primary)
 
 
 def _is_repaired(finding: Finding) -> bool:
-    shown = (one.value for one in finding.evidence[:1])
-    return finding.detector == _BEFORE_FEC and all(value < PRE_FEC_BER_MAX for value in shown)
+    return finding.detector == _BEFORE_FEC and all(one.value < PRE_FEC_BER_MAX for one in finding.evidence[:1])

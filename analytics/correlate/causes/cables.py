@@ -44,12 +44,8 @@ class _Outage:
 def links_with(view: CorrelationView, findings: Iterable[Finding]) -> dict[ObjectRef, list[Finding]]:
     """Findings by the link that they are about. What an open incident says of a cable stays about that cable when its
     ends lead elsewhere: the cable that is there now was not plugged in when it began."""
-    before = {
-        port: root
-        for kind, root in sorted(view.firing, reverse=True)
-        if kind in OUTAGES and root.kind is ObjectKind.LINK
-        for port in view.graph.ports(root)
-    }
+    open_outages = [each for each in view.firing if each[0] in OUTAGES and each[1].kind is ObjectKind.LINK]
+    before = {port: root for _, root in sorted(open_outages, reverse=True) for port in view.graph.ports(root)}
     links: defaultdict[ObjectRef, list[Finding]] = defaultdict(list)
     for finding in findings:
         now = view.graph.link_of.get(finding.object, finding.object)
@@ -91,8 +87,10 @@ def _known_away(view: CorrelationView, cause: Cause, other: ObjectRef) -> bool:
 def _swaps(view: CorrelationView) -> Iterable[Pulled]:
     """Links with an open outage of which a part still shows, and which have changed places with others."""
     named: set[ObjectRef] = set()
-    for (kind, root), onset_ns in sorted(view.firing.items(), key=lambda each: (each[1], each[0])):
-        if kind is not IncidentKind.LINK_DOWN or root.kind is not ObjectKind.LINK or root in named:
+    firing = view.firing.items()
+    down = [(root, onset_ns) for (kind, root), onset_ns in firing if kind is IncidentKind.LINK_DOWN]
+    for root, onset_ns in sorted(each for each in down if each[0].kind is ObjectKind.LINK):
+        if root in named:
             continue
         other = swapped_with(view.graph, root)
         if other is None:
