@@ -46,7 +46,7 @@ run: $(READY)
 	@$(BIN)/fabricscope run
 
 test: $(PEERS) $(READY)
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: $(READY)
 	$(BIN)/ruff format --check .
