@@ -185,7 +185,7 @@ def finish(
     columns = np.array([entry[:3] for entry in entries], np.int64).reshape(-1, 3).T.copy()
     scale = np.array([entry[3] for entry in entries])
     limits = np.array(bounds).reshape(-1, 3).T.copy()
-    values, rows = np.zeros(len(bounds)), np.zeros(len(bounds), np.int64)
+    values, rows = np.zeros(len(bounds)), np.zeros(len(bounds), np.uint32)
     function = scan_numba.finish if compiled else scan_plain.finish
     ranges = np.array(sentinels, np.float64).reshape(-1, 2)
     counts = function(np.array(tokens), columns, scale, limits, ranges, values, rows)
