@@ -46,7 +46,7 @@ run: $(READY)
 	@$(BIN)/fabricscope run
 
 test: $(PEERS) $(READY)
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check .
