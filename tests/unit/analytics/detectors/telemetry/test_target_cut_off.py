@@ -25,9 +25,13 @@ FAILS = 12
 
 def found(host: list[SampleBatch], up: dict[int, float], seqs: int = 20) -> list[Finding]:
     """host: its collections. up: state of the leaf's port by collection, 1 elsewhere."""
+    return judged(host, [batch(LEAF, seq, [up.get(seq, 1.0)]) for seq in range(seqs)])
+
+
+def judged(host: list[SampleBatch], leaf: list[SampleBatch]) -> list[Finding]:
+    """Both with all of their collections."""
     engine = Engine(CONFIG)
     engine.add_facts(TopologyFact(fact, START_NS - 1, "lldp") for fact in FACTS)
-    leaf = [batch(LEAF, seq, [up.get(seq, 1.0)]) for seq in range(seqs)]
     outputs = run(engine, sorted([*leaf, *host], key=lambda each: each.collection.collected_ns))
     return [one for one in outputs if isinstance(one, Finding) and one.detector == "target_cut_off"]
 
@@ -60,6 +64,16 @@ def test_an_answer_ends_it() -> None:
     back = [*ALIVE, *(batch(HOST, seq, [1.0], at_s=seq * INTERVAL_S + 2) for seq in range(17, 22))]
     states = [one.state for one in found(back, dict.fromkeys(range(FAILS, 17), 0.0), 22)]
     assert (states[0], states[-1]) == (FindingState.ACTIVE, FindingState.CLEARED)
+
+
+@pytest.mark.parametrize(("host_s", "leaf_s", "stated_s"), [(10, 10, 10), (10, 30, 30), (30, 10, 30), (60, 30, 60)])
+def test_it_states_how_often_something_new_is_known_of_the_host_and_its_ports(
+    host_s: int, leaf_s: int, stated_s: int
+) -> None:
+    dies_s, ends_s = 1200, 1600
+    host = [batch(HOST, seq, [float(seq)], at_s=at_s + 2) for seq, at_s in enumerate(range(0, dies_s, host_s))]
+    leaf = [batch(LEAF, seq, [float(at_s < dies_s)], at_s=at_s) for seq, at_s in enumerate(range(0, ends_s, leaf_s))]
+    assert judged(host, leaf)[0].cadence_s == pytest.approx(stated_s, rel=0.02)
 
 
 HOSTS, LEAVES = ("node1", "node2", "node3"), ("leaf1", "leaf2")
