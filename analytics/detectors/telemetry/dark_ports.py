@@ -36,12 +36,12 @@ class Lost:
 
     def also(self, other: "Lost") -> "Lost":
         """Both; no device is in both."""
-        since_ns = np.where(other.dark, other.since_ns, self.since_ns)
-        links, every_s = (
-            np.where(other.dark, there, here)
-            for there, here in ((other.links, self.links), (other.every_s, self.every_s))
+        return Lost(
+            self.dark | other.dark,
+            np.where(other.dark, other.since_ns, self.since_ns),
+            np.where(other.dark, other.links, self.links),
+            np.where(other.dark, other.every_s, self.every_s),
         )
-        return Lost(self.dark | other.dark, since_ns, links, every_s)
 
 
 def lost_with_ports(view: TickView, missing: NDArray[np.float64]) -> Lost | None:
