@@ -2,9 +2,12 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cache, partial
 from heapq import merge
 from itertools import islice
+from operator import attrgetter
+from typing import Any
 
 from analytics.correlate.cause import JOB_WAITS, Key
 from analytics.correlate.claim import Claim
@@ -22,6 +25,12 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectRef
 
+_REACHED: Mapping[Near, Callable[[Reach], frozenset[Any]]] = {
+    Near.OWN: attrgetter("own"),
+    Near.CERTAIN_JOB: attrgetter("certain"),
+    Near.POSSIBLE_JOB: attrgetter("possible"),
+    Near.DEVICE: attrgetter("devices"),
+}
 COMPARED_MAX = 32  # claims by time for one symptom: where more are as near, which one gets it says nothing
 Place = str | ObjectRef  # an object, job or device
 Places = Sequence[tuple[Near, Sequence[Place]]]
@@ -50,14 +59,6 @@ def absorb(
                 waiting.setdefault(finding.object, claims[best].cause.key)
 
 
-def _is_unseen(view: CorrelationView, claim: Claim) -> bool:
-    """Whether next to nothing is sent over all that is broken, so that nothing new comes from it."""
-    for found in claim.primary:
-        if not view.by_id[found].unloaded_since_ns:
-            return False
-    return bool(claim.primary)
-
-
 def _job_waits(view: CorrelationView, found: str) -> bool:
     return found in view.by_id and view.by_id[found].kind in JOB_WAITS
 
@@ -72,7 +73,7 @@ class _Nearby:
     def __init__(self, view: CorrelationView, claims: Sequence[Claim], left: Sequence[Finding]) -> None:
         self._view, self._claims = view, claims
         self._places = {finding.id: places(view, finding) for finding in left}
-        self._index = self._reached(left)
+        self._reaching = cache(partial(_reaching, claims, list(self._places.values())))
         self._predicting: dict[tuple[Near, Place, Shown], list[int]] = {}
         cadences_s = {claim.cadence_s for claim in claims} | {finding.cadence_s for finding in left}
         slack_ns = {every_s: view.config.slack_ns(every_s) for every_s in cadences_s}
@@ -81,7 +82,7 @@ class _Nearby:
         self._slack_ns = {finding.id: slack_ns[finding.cadence_s] for finding in left}
         self._slow = [at for at, claim in enumerate(claims) if claim.cause.kind is IncidentKind.STRAGGLER]
         self._with_key: defaultdict[Key | None, list[int]] = defaultdict(list)
-        self._unseen = {at for at, claim in enumerate(claims) if _is_unseen(view, claim)}
+        self._unseen = {at for at, claim in enumerate(claims) if claim.primary and claim.primary <= view.index.unloaded}
         self._repaired = {at for at, claim in enumerate(claims) if loses_nothing(view, claim)}
         for at, claim in enumerate(claims):
             self._with_key[claim.cause.key].append(at)
@@ -109,23 +110,34 @@ class _Nearby:
         """Of the claims that are not too ``small``."""
         nearest: int | None = None
         late = False
-        holding = self._with_key.get(holder, [])
+        holding = [at for at in self._with_key.get(holder, ()) if at not in small]
         shown = self._view.index.shown[finding.id]
-        for near, names in self._places[finding.id]:
-            found = [claims for name in names if (claims := self._predict(near, name, shown))]
-            if small:
-                found = [[at for at in claims if at not in small] for claims in found]
+        for near, around in self._places[finding.id]:
+            reaching = self._reaching(near)
+            names = [name for name in around if name in reaching]
+            if not names and not late:
+                continue
             for at in holding:
-                if any(_is_among(each, at) for each in found) and self._explains(at, near, finding, held=True):
-                    return self._began_with(near, found, finding, at) if self._is_late(at, finding) else at
+                within = any(_is_among(reaching[name], at) for name in names)
+                if within and self._keeps(at, near, shown, finding):
+                    if not self._is_late(at, finding):
+                        return at
+                    return self._began_with(near, self._predict(near, names, shown, small), finding, at)
             if nearest is None:
-                nearest = self._strongest(near, found, finding)
+                nearest = self._strongest(near, self._predict(near, names, shown, small), finding)
                 late = nearest is not None and near is Near.CERTAIN_JOB and self._is_late(nearest, finding)
             elif late:
+                found = self._predict(near, names, shown, small)
                 nearest, late = self._began_with(near, found, finding, nearest), False
             if nearest is not None and not late and (holder is None or self._row(nearest).pages_without_waiting):
                 return nearest
         return nearest
+
+    def _keeps(self, at: int, near: Near, shown: Shown, finding: Finding) -> bool:
+        """Whether a claim whose incident has a symptom, and that is so near to it, still explains it."""
+        claim = self._claims[at]
+        contradicted = contradicts(claim.cause, near, shown, claim.kinds)
+        return not contradicted and self._explains(at, near, finding, held=True)
 
     def _began_with(self, near: Near, found: Sequence[Sequence[int]], finding: Finding, nearer: int) -> int:
         """The claim this ``near`` that began when a job began to wait and is no ordinary pressure, else the ``nearer``
@@ -141,26 +153,6 @@ class _Nearby:
 
     def _row(self, at: int) -> IncidentMeaning:
         return incident_kinds()[self._claims[at].cause.kind]
-
-    def _reached(self, left: Sequence[Finding]) -> dict[tuple[Near, Place], list[int]]:
-        asked: defaultdict[Near, set[Place]] = defaultdict(set)
-        for finding in left:
-            for near, names in self._places[finding.id]:
-                asked[near].update(names)
-        index: defaultdict[tuple[Near, Place], list[int]] = defaultdict(list)
-        for at, claim in enumerate(self._claims):
-            to = claim.reach
-            for near, reached in (
-                (Near.OWN, to.own),
-                (Near.CERTAIN_JOB, to.certain),
-                (Near.POSSIBLE_JOB, to.possible),
-                (Near.DEVICE, to.devices),
-            ):
-                for name in reached & asked[near]:
-                    index[near, name].append(at)
-            if asked[Near.FABRIC] and (incident_kinds()[claim.cause.kind].disturbs_fabric or to.possible or to.certain):
-                index[Near.FABRIC, ""].append(at)
-        return index
 
     def _strongest(self, near: Near, found: Sequence[Sequence[int]], finding: Finding) -> int | None:
         """Of equally near claims that explain a symptom the first that began or changed just before it, else the first,
@@ -190,11 +182,15 @@ class _Nearby:
         found = (self._view.by_id[found] for found in claim.primary)
         return max((each.score for each in found if each.object in ends), default=0.0)
 
-    def _predict(self, near: Near, name: Place, shown: Shown) -> list[int]:
-        """Claims that are so near and predict what a symptom shows, whenever that is."""
+    def _predict(self, near: Near, names: Sequence[Place], shown: Shown, small: Set[int]) -> Sequence[Sequence[int]]:
+        """By place, those that are so near, predict what a symptom shows, whenever that is, and are not too small."""
+        found = [self._predict_at(near, name, shown) for name in names]
+        return [[at for at in claims if at not in small] for claims in found] if small else found
+
+    def _predict_at(self, near: Near, name: Place, shown: Shown) -> list[int]:
         known = self._predicting.get((near, name, shown))
         if known is None:
-            among = ((at, self._claims[at]) for at in self._index.get((near, name), ()))
+            among = ((at, self._claims[at]) for at in self._reaching(near)[name])
             known = [at for at, claim in among if not contradicts(claim.cause, near, shown, claim.kinds)]
             self._predicting[near, name, shown] = known
         return known
@@ -225,6 +221,23 @@ class _Nearby:
         since_ns = view.waits_since(finding.object) if finding.kind in JOB_WAITS else finding.onset_ns
         claim = self._claims[at]
         return follows(view.config, claim.onsets_ns, since_ns, claim.cadence_s, finding.cadence_s)
+
+
+def _reaching(claims: Sequence[Claim], around: Sequence[Places], near: Near) -> Mapping[Place, list[int]]:
+    """Claims by each place of ``around`` that they are so ``near`` to: few symptoms ask for the widest."""
+    if near is Near.FABRIC:
+        return {"": [at for at, claim in enumerate(claims) if _reaches_fabric(claim)]}
+    asked = {name for places_of in around for at, names in places_of if at is near for name in names}
+    reaching: defaultdict[Place, list[int]] = defaultdict(list)
+    for at, claim in enumerate(claims):
+        for name in asked & _REACHED[near](claim.reach):
+            reaching[name].append(at)
+    return reaching
+
+
+def _reaches_fabric(claim: Claim) -> bool:
+    to = claim.reach
+    return incident_kinds()[claim.cause.kind].disturbs_fabric or bool(to.possible or to.certain)
 
 
 def _comes_back(claim: Claim) -> bool:

@@ -25,11 +25,12 @@ class FindingIndex:
     """What is not seen at the moment, as nothing is sent there, keeps what is open, and opens and explains nothing new:
     it is in ``by_id`` and ``about`` alone.
 
-    by_id: all of them. weights: by id, what each adds to the causes that explain it. shown: by id, what symptoms
-    show."""
+    by_id: all of them. unloaded: ids of those that are not seen. weights: by id, what each adds to the causes that
+    explain it. shown: by id, what symptoms show."""
 
     def __init__(self, findings: Iterable[Finding] = ()) -> None:
         self.by_id: dict[str, Finding] = {}
+        self.unloaded: set[str] = set()
         self.weights: dict[str, float] = {}
         self.shown: dict[str, Shown] = {}
         self._groups: dict[Hashable, _Group] = {}
@@ -83,6 +84,8 @@ class FindingIndex:
             self._remove(known)
             known = None
         self.by_id[finding.id] = finding
+        if finding.unloaded_since_ns:
+            self.unloaded.add(finding.id)
         self.weights[finding.id] = weight(finding)
         if finding.kind in SYMPTOMS:
             self.shown[finding.id] = shown_by(finding)
@@ -98,6 +101,7 @@ class FindingIndex:
 
     def _remove(self, finding: Finding) -> None:
         del self.by_id[finding.id], self.weights[finding.id]
+        self.unloaded.discard(finding.id)
         self.shown.pop(finding.id, None)
         for name in _names(finding):
             del self._groups[name][finding.id]
