@@ -215,10 +215,8 @@ class CorrelationView:
     @cached_property
     def origins(self) -> list[Origin]:
         """Where the pauses of all findings start."""
-        storms = self.of(FindingKind.PAUSE_STORM)
-        of_switches = (each for each in storms if self.graph.is_switch(each.object.device))  # NICs say of neither side
         pauses = self.of(FindingKind.PFC_PAUSE_RECEIVED, FindingKind.PFC_PAUSE_SENT)
-        return origins([*pauses, *of_switches], self.graph, {finding.object for finding in storms})
+        return self.kept(_origins, "", pauses, self.of(FindingKind.PAUSE_STORM))
 
     @cached_property
     def starts(self) -> list[tuple[int, str]]:
@@ -242,3 +240,8 @@ class CorrelationView:
         racks = {known.rack for name in devices if (known := graph.devices.get(name)) and known.rack}
         parts += [ObjectRef(ObjectKind.RACK, rack) for rack in sorted(racks)]
         return list(dict.fromkeys(parts))
+
+
+def _origins(view: CorrelationView, pauses: Sequence[Finding], storms: Sequence[Finding]) -> list[Origin]:
+    of_switches = (each for each in storms if view.graph.is_switch(each.object.device))  # NICs say of neither side
+    return origins([*pauses, *of_switches], view.graph, {finding.object for finding in storms})

@@ -97,7 +97,7 @@ def _together(view: CorrelationView) -> Iterable[Cause]:
     hosts = {name: death.onset_ns for name, death in dead.items() if view.graph.role(name) is Role.HOST}
     if len(hosts) < TOGETHER_MIN:
         return
-    for found in shared(view, hosts, [hosts_by_rack(view, hosts)], TOGETHER_MIN):
+    for found in shared(view, hosts, [hosts_by_rack(view)], TOGETHER_MIN):
         if not is_most(view, found.name, sum(name in dead for name in view.graph.rack(found.name))):
             yield _part_of_rack(view, found, dead)
 

@@ -71,7 +71,7 @@ def _roots(view: CorrelationView) -> dict[ObjectRef, list[Finding]]:
     onsets_ns = {host: min(each.onset_ns for each in slowed[host]) for host in slowed}
     rack_of = {
         host: ObjectRef(ObjectKind.RACK, found.name)
-        for found in shared(view, onsets_ns, [hosts_by_rack(view, slowed)], HOSTS_MIN)
+        for found in shared(view, onsets_ns, [hosts_by_rack(view)], HOSTS_MIN)
         for host in found.failed
     }
     for host in slowed:

@@ -91,7 +91,7 @@ def _across_hosts(view: CorrelationView, hosts: Mapping[str, list[Finding]]) -> 
             onsets_ns[finding.kind][host] = finding.onset_ns
     for kind in sorted(kind for kind, of_hosts in onsets_ns.items() if len(of_hosts) >= HOSTS_MIN):
         left, version = onsets_ns[kind], hosts_by_version(view, onsets_ns[kind])
-        at_once = list(shared(view, left, [hosts_by_rack(view, left), hosts_by_pod(view), version], HOSTS_MIN))
+        at_once = list(shared(view, left, [hosts_by_rack(view), hosts_by_pod(view), version], HOSTS_MIN))
         left = {host: at_ns for host, at_ns in left.items() if all(host not in found.failed for found in at_once)}
         later = shared(view, left, [version], HOSTS_MIN, OF_VERSION_NS) if kind not in SLOWED else ()
         for found in (*at_once, *later):

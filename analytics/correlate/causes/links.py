@@ -28,18 +28,18 @@ FLAPPING_SCORE = 2.0  # times the limit of carrier changes: more than one outage
 def propose(view: CorrelationView) -> Iterable[Cause]:
     """One cause a link, from findings about either end; one of several that were pulled at once."""
     links = links_with(view, view.of(*sorted(LINK)))
-    began = _onsets(view, links)
+    alone = view.kept(_alone, "", links)
     over = {link: found for link, found in links.items() if _is_over(view, link, found)}
     yield from _outages(view, _without_repairs(view, over))
     together = pulled(view, {link: found for link, found in links.items() if link not in over})
     yield from (each.cause for each in together)
     for link in sorted(links.keys() - over.keys() - {ref for each in together for ref in each.links}):
-        degraded, alone = view.is_firing(IncidentKind.LINK_DEGRADED, [link]), _is_alone(view, link, links[link], began)
-        yield view.kept(_link, link.name, link, links[link], degraded, alone)
+        degraded = view.is_firing(IncidentKind.LINK_DEGRADED, [link])
+        yield view.kept(_link, link.name, link, links[link], degraded, link in alone)
 
 
 def _link(view: CorrelationView, link: ObjectRef, found: list[Finding], degraded: bool, alone: bool) -> Cause:
-    """degraded: there is an open incident for that. alone: see ``_is_alone``."""
+    """degraded: there is an open incident for that. alone: see ``_alone``."""
     kind, what = _kind(found, degraded=degraded)
     ends = len({finding.object for finding in found})
     reason = f"{what} at {'both ends' if ends > 1 else 'one end'} of {link.name}"
@@ -101,15 +101,20 @@ def _onsets(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> 
     return {name: sorted(onsets) for name, onsets in began.items()}
 
 
-def _is_alone(view: CorrelationView, link: ObjectRef, found: list[Finding], began: Mapping[str, list[int]]) -> bool:
-    """Whether both ends are known and no other link of theirs began to fail at about the same time."""
-    ends, slack_ns = view.graph.ends(link), view.config.onset_slack_ns
-    onset_ns = found[0].onset_ns
+def _alone(view: CorrelationView, links: Mapping[ObjectRef, list[Finding]]) -> frozenset[ObjectRef]:
+    """Those of which both ends are known, and no other link of theirs began to fail at about the same time."""
+    began, slack_ns = _onsets(view, links), view.config.onset_slack_ns
 
-    def near(onsets: list[int]) -> int:
-        return bisect_right(onsets, onset_ns + slack_ns) - bisect_left(onsets, onset_ns - slack_ns)
+    def is_only(name: str, onset_ns: int) -> bool:
+        onsets = began[name]
+        return bisect_right(onsets, onset_ns + slack_ns) - bisect_left(onsets, onset_ns - slack_ns) == 1
 
-    return len(set(ends)) == 2 and all(near(began[name]) == 1 for name in ends)
+    ends = {link: set(view.graph.ends(link)) for link in links}
+    return frozenset(
+        link
+        for link, found in links.items()
+        if len(ends[link]) == 2 and all(is_only(name, found[0].onset_ns) for name in ends[link])
+    )
 
 
 def _kind(found: list[Finding], *, degraded: bool) -> tuple[IncidentKind, str]:

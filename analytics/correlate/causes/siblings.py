@@ -152,12 +152,9 @@ def at_least(events: int, mean: float) -> float:
     return max(0.0, 1.0 - below)
 
 
-def hosts_by_rack(view: CorrelationView, names: Iterable[str]) -> Siblings:
-    """These hosts, by the racks that they stand in."""
-    racks = {name: view.graph.devices[name].rack for name in names if name in view.graph.devices}
-    members = {rack: view.graph.rack(rack) for rack in set(racks.values()) if rack}
-    sizes = {rack: sum(view.graph.role(each) is Role.HOST for each in of_rack) for rack, of_rack in members.items()}
-    return Siblings("rack", {name: (rack,) for name, rack in racks.items() if rack}, sizes, view.graph.number_of_racks)
+def hosts_by_rack(view: CorrelationView) -> Siblings:
+    """All hosts, by the racks that they stand in."""
+    return view.cluster.once(_hosts_by_rack)
 
 
 def hosts_by_pod(view: CorrelationView) -> Siblings:
@@ -186,6 +183,10 @@ def gpus_of_host(view: CorrelationView, host: str) -> Siblings:
 
 def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
     """These links, by the switches at their ends."""
+    return view.kept(_links_of_switches, "", tuple(names))
+
+
+def _links_of_switches(view: CorrelationView, names: Sequence[str]) -> Siblings:
     links = {
         name: tuple(filter(view.graph.is_switch, view.graph.ends(ObjectRef(ObjectKind.LINK, name)))) for name in names
     }
@@ -227,6 +228,12 @@ def _hosts_by_version(view: CorrelationView) -> Counter[str]:
         if view.graph.role(name) is Role.HOST
         for new in of_host.values()
     )
+
+
+def _hosts_by_rack(graph: Graph) -> Siblings:
+    racks = {known.name: (known.rack,) for known in _hosts(graph) if known.rack}
+    sizes = Counter(rack for (rack,) in racks.values())
+    return Siblings("rack", racks, sizes, graph.number_of_racks)
 
 
 def _hosts_by_pod(graph: Graph) -> Siblings:
