@@ -124,14 +124,15 @@ class Correlator:
         said = [entry for flap in flaps for entry in records.add_comparison(flap, graph, now_ns)]
         self._note(said)
         tracks = self._memory.tracks
-        firing = {(track.cause.kind, track.cause.root): track.onset_ns for track in tracks if track.fires}
+        open_tracks = [track for track in tracks if track.fires]
+        firing = {(track.cause.kind, track.cause.root): track.onset_ns for track in open_tracks}
         self._considered = self._budget.consider(self._active(), tracks, len(self._memory.queue))
         moved = self._index.replace(self._considered.findings)
-        away, kept = _away(tracks), self._memory.absences
+        away, kept = _away(open_tracks), self._memory.absences
         new = self._memory.versions
         view = CorrelationView(
             *(self._index, self._cluster, changes, self._config, firing, now_ns, away, kept, new, self._kept),
-            *(self._known_swaps(now_ns), _unpaged(tracks), read_every_s),
+            *(self._known_swaps(now_ns), _unpaged(open_tracks), read_every_s),
         )
         versions.update(new, view.of(FindingKind.SOFTWARE_CHANGED), view.graph.devices)
         absences.update(kept, view)
@@ -351,23 +352,23 @@ def _last(track: Track, resolved_ns: int) -> LastIncident:
     return LastIncident(track.id, resolved_ns, track.occurrences, round(track.gpu_seconds, 3))
 
 
-def _away(tracks: Iterable[Track]) -> Mapping[str, ObjectRef]:
+def _away(firing: Iterable[Track]) -> Mapping[str, ObjectRef]:
     """By device that a dead one took away with it, that one."""
     return {
         name: track.cause.root
-        for track in tracks
-        if track.fires and track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
+        for track in firing
+        if track.cause.kind in (IncidentKind.DEVICE_DOWN, IncidentKind.RACK_POWER)
         for name in track.cause.gone
     }
 
 
-def _unpaged(tracks: Iterable[Track]) -> frozenset[tuple[IncidentKind, ObjectRef]]:
-    """Pressure on the fabric that fires and that nobody was paged for, by kind and root."""
+def _unpaged(firing: Iterable[Track]) -> frozenset[tuple[IncidentKind, ObjectRef]]:
+    """Pressure on the fabric, of what fires, that nobody was paged for, by kind and root."""
     kinds = incident_kinds()
     return frozenset(
         (track.cause.kind, track.cause.root)
-        for track in tracks
-        if track.fires and track.severity is Severity.INFO
+        for track in firing
+        if track.severity is Severity.INFO
         if kinds[track.cause.kind].disturbs_fabric and not kinds[track.cause.kind].pages_without_waiting
     )
 

@@ -7,8 +7,8 @@ the symptoms within their reach. So a finding belongs to exactly one cause, and 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import NamedTuple
 
 from analytics.correlate.absorb import absorb
 from analytics.correlate.cause import JOB_WAITS, Cause, Key
@@ -24,8 +24,7 @@ from telemetry.objects import ObjectRef, job
 OPEN_BONUS = 1.1  # between equals the incident that is already open stays
 
 
-@dataclass(frozen=True, slots=True)
-class OpenCause:
+class OpenCause(NamedTuple):
     """An open incident as a cause: with active findings it competes, without (``cooling``) it only absorbs symptoms.
 
     symptoms: ids of those that it has. They stay with it while it predicts them and no other cause is nearer.
@@ -141,7 +140,7 @@ def _greedy(
 
     Source: Minoux (1978), Accelerated greedy algorithms for maximizing submodular set functions.
     """
-    by_id = view.by_id
+    symptomatic = view.symptomatic
     bonus = [OPEN_BONUS if cause.key in open_since else 1.0 for cause in causes]
     newly = [cause.primary & uncovered for cause in causes]
     heap = [(-_gain(view, cause, newly[at]) * bonus[at], at) for at, cause in enumerate(causes)]
@@ -156,18 +155,22 @@ def _greedy(
         if heap and (now, at) > heap[0]:
             heappush(heap, (now, at))
         elif now < 0:
-            primary = set(newly[at])
-            uncovered -= primary
-            own = [by_id[found] for found in primary]
-            onsets = tuple(sorted([finding.onset_ns for finding in own]))
-            onset = min(onsets[0], open_since.get(cause.key, onsets[0]))
-            kinds = {finding.kind for finding in own}
-            claim = Claim(cause, onset, view.cluster.reach(cause), -now, primary, onsets_ns=onsets, kinds=kinds)
-            claim.cadence_s = view.config.slowest_s([finding.cadence_s for finding in own])
-            if ill := claim.reach.own & view.symptomatic:
-                _add_own_symptoms(view, claim, ill, uncovered)
+            uncovered -= newly[at]
+            claim = _claim(view, cause, newly[at], -now, open_since.get(cause.key))
+            if not claim.reach.own.isdisjoint(symptomatic):
+                _add_own_symptoms(view, claim, claim.reach.own & symptomatic, uncovered)
             chosen.append(claim)
     return chosen
+
+
+def _claim(view: CorrelationView, cause: Cause, primary: Set[str], gain: float, open_since_ns: int | None) -> Claim:
+    own = [view.by_id[found] for found in primary]
+    onsets = tuple(sorted([finding.onset_ns for finding in own]))
+    onset = onsets[0] if open_since_ns is None else min(onsets[0], open_since_ns)
+    kinds = {finding.kind for finding in own}
+    cadence_s = view.config.slowest_s([finding.cadence_s for finding in own])
+    reach = view.cluster.reach(cause)
+    return Claim(cause, onset, reach, gain, set(primary), set(), onsets, kinds, cadence_s=cadence_s)
 
 
 def _add_own_symptoms(view: CorrelationView, claim: Claim, ill: Iterable[ObjectRef], uncovered: set[str]) -> None:
