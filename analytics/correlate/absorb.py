@@ -25,7 +25,7 @@ from telemetry.incidents import IncidentKind
 from telemetry.kinds import IncidentMeaning, incident_kinds
 from telemetry.objects import ObjectRef
 
-_REACHED: Mapping[Near, Callable[[Reach], frozenset[Any]]] = {
+_NEAR_IN_REACH: Mapping[Near, Callable[[Reach], frozenset[Any]]] = {
     Near.OWN: attrgetter("own"),
     Near.CERTAIN_JOB: attrgetter("certain"),
     Near.POSSIBLE_JOB: attrgetter("possible"),
@@ -230,7 +230,7 @@ def _reaching(claims: Sequence[Claim], around: Sequence[Places], near: Near) -> 
     asked = {name for places_of in around for at, names in places_of if at is near for name in names}
     reaching: defaultdict[Place, list[int]] = defaultdict(list)
     for at, claim in enumerate(claims):
-        for name in asked & _REACHED[near](claim.reach):
+        for name in asked & _NEAR_IN_REACH[near](claim.reach):
             reaching[name].append(at)
     return reaching
 
