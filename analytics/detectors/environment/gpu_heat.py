@@ -63,14 +63,15 @@ def kelvin_above(
 ) -> Floats:
     """Kelvin above normal of each GPU; learns from what is new, and slowly while any of its groups is warm.
 
-    groups: int64[n] each, such as its rack and its host.
+    groups: int64[n] each, such as its rack and its host; without any the GPU by itself.
     """
     rows, at_s = memory.rows(heat.sids), heat.times_ns / 1e9
     line, forget = memory["line"][rows], view.config.baseline.alpha
     new = at_s > line[:, thermal.SEEN_S]
     above = thermal.kelvin_above(line, heat.values, watts)
     noise = _noise(memory, heat, line[:, thermal.WATTS])
-    usual = [group_medians(group, above) <= np.fmax(group_medians(group, noise), _LEARNED_KELVIN) for group in groups]
+    compared = [(group_medians(group, above), group_medians(group, noise)) for group in groups] or [(above, noise)]
+    usual = [rise <= np.fmax(spread, _LEARNED_KELVIN) for rise, spread in compared]
     weight = np.where(np.logical_and.reduce(usual), 1.0, 1.0 / _SLOWER_TIMES)
     counts = thermal.learned(line) & thermal.settled(line, watts)
     later = line[new]

@@ -48,7 +48,7 @@ class GpuHot(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         heat, watts = gpu_heat.readings(view)
         hosts = heat.targets.astype(np.int64)
-        above = gpu_heat.kelvin_above(view, memory, heat, watts, (heat.objects,))
+        above = gpu_heat.kelvin_above(view, memory, heat, watts, ())
         rise = above - np.maximum(group_medians(hosts, above), 0.0)
         least = gpu_heat.least_kelvin(memory, heat, watts)
         at_once = gpu_heat.at_once_kelvin(view, memory, heat, watts)
