@@ -2,8 +2,9 @@
 
 Simulator → collectors over real gNMI and HTTP → bus → analytics → a real Alertmanager. Each fault must give exactly one
 incident with the right root, in Alertmanager within three collection intervals of its onset; health must give none.
-A slow storage target pages nobody before a job waits for it, so it begins just before a checkpoint, and has four: its
-times are means over an interval, and show in full with the second reading. All times are simulated time.
+A slow storage target pages nobody before a job waits for it, so it begins just before a checkpoint, and has five: its
+times are means over an interval, so they show in full with the second reading, and must last for another one.
+All times are simulated time.
 """
 
 import sys
@@ -23,7 +24,7 @@ WARM_UP_S = 300.0  # two checkpoints before the first fault
 FAULT_S = 90.0
 RECOVERY_S = 300.0  # until the incident is resolved and the cluster has recovered
 HEALTHY_S = 1800.0
-INTERVALS_MAX, STORAGE_INTERVALS_MAX = 3, 4
+INTERVALS_MAX, STORAGE_INTERVALS_MAX = 3, 5
 BEFORE_CHECKPOINT_S = 10.0
 OFFSETS = {"embedded": 1, "kafka": 5}  # of the simulators' addresses: both engines can run at once
 
