@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from common.jit import compiled
 
+_FEW = 16  # as the GPUs of a host: quicker to put in order where they are than to make a copy of
+
 
 def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The median of each row's group, NaN values left out; NaN for a group without values.
@@ -16,9 +18,6 @@ def group_medians(groups: NDArray[np.int64], values: NDArray[np.float64]) -> NDA
     medians = np.full(values.size, np.nan)
     _fill_medians(groups, values, order, np.empty(values.size), medians)
     return medians
-
-
-_FEW = 16  # as the GPUs of a host: quicker to put in order where they are than to make a copy of
 
 
 @compiled
