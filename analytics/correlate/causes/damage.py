@@ -38,19 +38,19 @@ def propose(view: CorrelationView) -> Iterable[Cause]:
             for name, found in damaged.items()
             if any(each.kind is kind for each in found)
         }
-        for common in _in_common(view, onsets_ns):
+        for common in _in_common(view, kind, onsets_ns):
             if common.noun == LOT:
                 yield _of_lot(view, kind, common, damaged)
             else:
                 yield from _of_switch(view, kind, common, damaged)
 
 
-def _in_common(view: CorrelationView, onsets_ns: Mapping[str, int]) -> Iterator[Shared]:
+def _in_common(view: CorrelationView, kind: FindingKind, onsets_ns: Mapping[str, int]) -> Iterator[Shared]:
     """What took each link: a switch at once, a lot at once or within an hour, in which more of it may have failed."""
     if len(onsets_ns) < LINKS_MIN:
         return
     lots = links_by_lot(view, onsets_ns)
-    at_once = list(shared(view, onsets_ns, [links_of_switches(view, onsets_ns), lots], LINKS_MIN))
+    at_once = list(shared(view, onsets_ns, [links_of_switches(view, kind, onsets_ns), lots], LINKS_MIN))
     of_switches = {name for found in at_once if found.noun != LOT for name in found.failed}
     left = {name: at_ns for name, at_ns in onsets_ns.items() if name not in of_switches}
     within = list(shared(view, left, [lots], LINKS_MIN, OF_LOT_NS))

@@ -181,9 +181,9 @@ def gpus_of_host(view: CorrelationView, host: str) -> Siblings:
     return Siblings("host", gpus, {host: len(gpus)}, max(1, view.cluster.once(_count_of_hosts)))
 
 
-def links_of_switches(view: CorrelationView, names: Iterable[str]) -> Siblings:
-    """These links, by the switches at their ends."""
-    return view.kept(_links_of_switches, "", tuple(names))
+def links_of_switches(view: CorrelationView, showing: FindingKind, names: Iterable[str]) -> Siblings:
+    """These links, by the switches at their ends. showing: what they show, under which it is kept for the next step."""
+    return view.kept(_links_of_switches, showing, tuple(names))
 
 
 def _links_of_switches(view: CorrelationView, names: Sequence[str]) -> Siblings:
