@@ -17,7 +17,7 @@ from telemetry.kinds import HoldPolicy
 NS_PER_S = 1_000_000_000
 # Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
 CADENCE_S_MAX = 60.0
-PORTION_DIVISOR = 10  # a finding that is taken costs as much as some ten that are there
+PORTION_DIVISOR = 6  # a finding that is taken costs more than six that are there
 
 
 class CorrelateConfig(BaseModel):
@@ -116,7 +116,7 @@ class CorrelateConfig(BaseModel):
         2000, ge=10, description="Findings that changed which a step takes at most; the others wait for the next one."
     )
     changed_findings_min: int = Field(
-        80, ge=10, description="As many a step always takes; with more active ones a tenth of those."
+        100, ge=10, description="As many a step always takes; with more active ones a sixth of those."
     )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")

@@ -80,6 +80,6 @@ def test_the_rest_is_looked_at_once_others_have_cleared(start: type[Run], cluste
 def test_an_incident_of_a_device_with_a_storm_says_so(start: type[Run], cluster: Fabric, number: int) -> None:
     run = start(cluster, SMALL)
     run.tick(*lost(cluster, number))
-    run.tick(ticks=24)  # until no more than a step takes wait
+    run.tick(ticks=9)  # until no more than a step takes wait
     assert run.only.gaps == ("node1 has over 10 findings of one kind: the rest waits",)
     assert len(run.only.findings) == 10

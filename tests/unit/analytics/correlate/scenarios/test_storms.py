@@ -70,7 +70,7 @@ def test_a_storm_is_taken_in_portions_and_the_rest_follows(start: type[Run], clu
 
 def test_portions_grow_with_what_is_active_between_their_bounds() -> None:
     config = CorrelateConfig()
-    assert [config.portion(active) for active in (0, 800, 3000, 20_000)] == [80, 80, 300, 2000]
+    assert [config.portion(active) for active in (0, 600, 3000, 20_000)] == [100, 100, 500, 2000]
     assert PORTION.portion(10_000) == 20
 
 
