@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from typing import Any, Literal
 import yaml
 
 from common.units import NS_PER_S
-from simulator.config import JobMix
 from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
@@ -175,13 +173,6 @@ class Lab:
 
     def _truth(self) -> list[dict[str, Any]]:
         return list(_json(f"{self._control}/truth")["truth"])
-
-    def until_checkpoint_s(self) -> float:
-        """Simulated seconds until the next checkpoint of a job that has written one; infinite where there is none."""
-        period_ns, now_ns = int(JobMix().checkpoint_period_s * NS_PER_S), self.now_ns()
-        ended_ns = [int(job["last_checkpoint_ns"]) for job in _json(f"{self._control}/state")["jobs"]]
-        left_s = [(each + period_ns - now_ns) / NS_PER_S for each in ended_ns if each]
-        return min((each for each in left_s if each > 0), default=math.inf)
 
     def changes(self) -> list[dict[str, Any]]:
         """Change events so far: jobs that started and ended, announced maintenance."""
