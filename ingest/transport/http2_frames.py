@@ -181,8 +181,8 @@ class FrameReader(ABC):
             headers = list(self._decoder.decode(block, raw=True))
         except OversizedHeaderListError as error:
             raise Http2Error(f"header block: {error}", ENHANCE_YOUR_CALM) from error
-        except HPACKError as error:
-            raise Http2Error(f"header block: {error}", COMPRESSION_ERROR) from error
+        except HPACKError as error:  # whose text may have an address in memory, so that no two would be the same
+            raise Http2Error("a header block that cannot be decoded", COMPRESSION_ERROR) from error
         if (table.maxsize, list(table.dynamic_entries)) != before:
             self._known_blocks.clear()
         elif len(block) <= _KNOWN_BYTES_MAX and len(self._known_blocks) < _KNOWN_BLOCKS_MAX:

@@ -32,6 +32,7 @@ SEEDS = (
     + frame(frames.HEADERS, 5, 3, b"\xbe\xbf\xc0\x83\x86"),
     _BEGIN + _CALL + number_frame(frames.WINDOW_UPDATE, 1, 256) + number_frame(frames.WINDOW_UPDATE, 0, 256),
     _BEGIN + frame(frames.PING, 0, 0, b"12345678") + frame(frames.GOAWAY, 0, 0, bytes(8) + b"bye") + _CALL,
+    _BEGIN + frame(frames.HEADERS, frames.END_HEADERS, 1, b"\xff" * 12),
 )
 
 

@@ -1,11 +1,12 @@
 """Header blocks of a client's calls: what is known of one is what HPACK says of it, whatever the table is by then."""
 
+import pytest
 from hpack import Encoder, NeverIndexedHeaderTuple
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ingest.transport import http2_frames as frames
-from ingest.transport.http2_frames import frame
+from ingest.transport.http2_frames import Http2Error, frame
 from ingest.transport.http2_requests import Held, RequestReader
 
 PREFACE = frames.PREFACE + frame(frames.SETTINGS, 0, 0, b"")
@@ -45,3 +46,13 @@ def test_a_block_that_comes_again_is_not_unpacked_again(monkeypatch) -> None:
         block = encoder.encode([*REQUEST, (b"te", b"trailers")])
         reader.feed(frame(frames.HEADERS, frames.END_HEADERS, 2 * number + 1, block))
     assert len(unpacked) == 2, "the first joins the table, the second is of what is in it"
+
+
+@pytest.mark.parametrize("block", [b"\xff" * 12, b"\xff\xff", b"\x40\x85\xff", b"\xc0"])
+def test_a_block_that_cannot_be_decoded_is_told_in_the_same_words_each_time(block: bytes) -> None:
+    """Those of HPACK's library hold the address of the block in memory."""
+    reader = RequestReader(Held(10_000))
+    reader.feed(PREFACE)
+    with pytest.raises(Http2Error, match=r"^a header block that cannot be decoded$") as caught:
+        reader.feed(frame(frames.HEADERS, frames.END_HEADERS, 1, block))
+    assert caught.value.code == frames.COMPRESSION_ERROR
