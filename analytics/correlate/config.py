@@ -17,7 +17,9 @@ from telemetry.kinds import HoldPolicy
 NS_PER_S = 1_000_000_000
 # Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
 CADENCE_S_MAX = 60.0
-PORTION_DIVISOR = 6  # a finding that is taken costs more than six that are there
+# Of what is active above the former a step takes one for each of the latter. One that is taken costs as much as some
+# eight that are there, and a storm of some hundreds is over soon with the least portions.
+PORTION_BASE, PORTION_DIVISOR = 500, 5
 
 
 class CorrelateConfig(BaseModel):
@@ -116,7 +118,7 @@ class CorrelateConfig(BaseModel):
         2000, ge=10, description="Findings that changed which a step takes at most; the others wait for the next one."
     )
     changed_findings_min: int = Field(
-        100, ge=10, description="As many a step always takes; with more active ones a sixth of those."
+        100, ge=10, description="As many a step always takes; with more than 1,000 active ones a fifth of those above 500."
     )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")
@@ -153,7 +155,8 @@ class CorrelateConfig(BaseModel):
         A step costs what it takes, as each may open an incident, and a choice among all that it has. A share of these
         keeps both of one size, and the steps of a storm are as many as the logarithm of its findings.
         """
-        return min(self.changed_findings_max, max(self.changed_findings_min, active // PORTION_DIVISOR))
+        share = (active - PORTION_BASE) // PORTION_DIVISOR
+        return min(self.changed_findings_max, max(self.changed_findings_min, share))
 
     @property
     def change_window_ns(self) -> int:
