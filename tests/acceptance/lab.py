@@ -14,6 +14,7 @@ from typing import Any, Literal
 import yaml
 
 from common.units import NS_PER_S
+from simulator.config import JobMix
 from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
@@ -173,6 +174,11 @@ class Lab:
 
     def _truth(self) -> list[dict[str, Any]]:
         return list(_json(f"{self._control}/truth")["truth"])
+
+    def checkpoint_due_ns(self) -> int:
+        """When the next checkpoint of a job that has written one is due: jobs begin it with the iteration after."""
+        ended_ns = (int(job["last_checkpoint_ns"]) for job in _json(f"{self._control}/state")["jobs"])
+        return min(each + int(JobMix().checkpoint_period_s * NS_PER_S) for each in ended_ns if each)
 
     def changes(self) -> list[dict[str, Any]]:
         """Change events so far: jobs that started and ended, announced maintenance."""
