@@ -65,6 +65,7 @@ class Stream:
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._timed_out: DownReason | None = None
+        self._logged: DownReason | None = None  # since the last update: a switch that has none to send ends each call
         self._last_s = self._delivering_since_s = 0.0
         self._keepalive_s = config.keepalive_s
         self.delivering = False
@@ -83,7 +84,8 @@ class Stream:
             reason, message = await self._attempt()
             delivered_s = time.monotonic() - self._delivering_since_s if self.delivering else 0.0
             failures = failures_after(failures, delivered_s, self._config.interval_s)
-            if self.delivering or reason is not self.down:  # once, not at each attempt
+            if reason is not self._logged:  # once, not at each attempt
+                self._logged = reason
                 self._log.warning("subscription ended", reason=str(reason), error=message[:200])
             self._set(delivering=False, down=reason)
             metrics.SUBSCRIPTION_FAILURES.labels(self._config.job_name, reason).inc()
@@ -119,6 +121,8 @@ class Stream:
                 self._last_s = time.monotonic()
                 if not self.synced.is_set() and _SYNC in messages:
                     self.synced.set()
+                if self._logged is not None and any(message != _SYNC for message in messages):
+                    self._logged = None
                 if not self.delivering:
                     self._delivering_since_s = self._last_s
                     self._set(delivering=True, down=None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from common.retry import backoff_s
 from ingest.collectors.gnmi import stream as stream_module
@@ -29,14 +30,15 @@ class Waits:
             await asyncio.Event().wait()
 
 
-async def waits_between_calls(calls: list[int]) -> list[float]:
+async def waits_between_calls(calls: list[int], *, has_updates: bool = True) -> list[float]:
     """The waits after each of the first calls of a target that ends each stream after its first messages."""
 
     async def ending(requests: Requests, context: Any) -> Responses:
         calls.append(1)
         await anext(requests)
         yield SYNC
-        yield response(("in-octets", len(calls)))
+        if has_updates:
+            yield response(("in-octets", len(calls)))
 
     async def deliver(messages: Sequence[bytes]) -> None:
         """Takes them."""
@@ -84,3 +86,11 @@ async def test_a_stream_that_has_lived_is_asked_again_soon(monkeypatch: pytest.M
 )
 def test_failures_in_a_row(failures: int, delivered_s: float, interval_s: float, expected: int) -> None:
     assert failures_after(failures, delivered_s, interval_s) == expected
+
+
+@pytest.mark.parametrize(("has_updates", "logged"), [(True, ATTEMPTS), (False, 1)])
+async def test_that_a_stream_ends_is_logged_once_until_an_update_has_come(has_updates: bool, logged: int) -> None:
+    """A switch may take a call for tables that it has not: it is asked again for ever, as they may come."""
+    with capture_logs() as lines:
+        await waits_between_calls([], has_updates=has_updates)
+    assert [line["event"] for line in lines].count("subscription ended") == logged
