@@ -118,7 +118,9 @@ class CorrelateConfig(BaseModel):
         2000, ge=10, description="Findings that changed which a step takes at most; the others wait for the next one."
     )
     changed_findings_min: int = Field(
-        100, ge=10, description="As many a step always takes; with more than 1,000 active ones a fifth of those above 500."
+        100,
+        ge=10,
+        description="As many a step always takes; of more than 1,000 active ones a fifth of those above 500.",
     )
     findings_max: int = Field(2000, ge=10, description="Finding ids kept for one incident; the earliest stay.")
     timeline_max: int = Field(50, ge=10, description="Entries in the timeline of one incident.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 
 from common.units import NS_PER_S
 from telemetry.findings import Evidence, Finding, FindingKind, FindingState
@@ -64,21 +65,25 @@ def failing_gpus(hosts: int, findings: int) -> list[Finding]:
 
 def mixed(hosts: int, findings: int) -> list[Finding]:
     """A sixth each, spread over the cluster: failing GPUs, links with errors, pauses and queues at ports, GPUs that
-    deviate, and jobs that are slow; a job is counted once, so there are fewer of those."""
-    found: list[Finding] = []
-    for each in range(findings):
+    deviate, and jobs that are slow; of a job there is one, so there are fewer of those."""
+    found: dict[str, Finding] = {}
+    for each in count():
+        if len(found) == findings:
+            break
         host, rail = each * 37 % hosts, each % RAILS
         leaf_port = port(_leaf(host // HOSTS_PER_POD, rail), f"down{host}")
         which = each % 6
         if which == 0:
-            found.append(_finding(_GPU_KINDS[each % 4], gpu(f"node{host}", f"GPU-{host:05d}-{rail}"), each % 7))
+            kind, ref = _GPU_KINDS[each % 4], gpu(f"node{host}", f"GPU-{host:05d}-{rail}")
         elif which <= 3:
-            found.append(_finding(_PORT_KINDS[which - 1], leaf_port, each % 7))
+            kind, ref = _PORT_KINDS[which - 1], leaf_port
         elif which == 4:
-            found.append(_finding(FindingKind.DEVIATION, gpu(f"node{host}", f"GPU-{host:05d}-{rail}"), each % 7))
+            kind, ref = FindingKind.DEVIATION, gpu(f"node{host}", f"GPU-{host:05d}-{rail}")
         else:
-            found.append(_finding(FindingKind.JOB_SLOWED, job(_job(host)), each % 7))
-    return list({finding.id: finding for finding in found}.values())
+            kind, ref = FindingKind.JOB_SLOWED, job(_job(host))
+        finding = _finding(kind, ref, each % 7)
+        found[finding.id] = finding
+    return list(found.values())
 
 
 def _finding(kind: FindingKind, ref: ObjectRef, after_s: float) -> Finding:
