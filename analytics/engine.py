@@ -333,8 +333,9 @@ class Engine:
     def _reported(self, end_ns: int) -> NDArray[np.bool_]:
         """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""
         since_ns = self.config.reported_since_ns(end_ns)
-        known, active = self.detectors.detectors, self.findings.active_about
-        return self._reported_series.about((each.metrics, active(each.name, since_ns=since_ns)) for each in known)
+        known, active = self.findings.followed, self.findings.active_about
+        followed = (each for each in self.detectors.detectors if each.name in known)
+        return self._reported_series.about((each.metrics, active(each.name, since_ns=since_ns)) for each in followed)
 
     def _data(self, end_ns: int) -> TickData:
         topology = self.topology

@@ -10,6 +10,7 @@ from analytics.detectors.spec import Detector, Verdicts
 from analytics.snapshot.block import Block, Rule
 from analytics.snapshot.stateful import State
 from analytics.state.memory import Memory
+from analytics.state.series_index import SeriesIndex
 from analytics.view.tick_view import TickView
 from telemetry.findings import Finding
 
@@ -28,8 +29,7 @@ class DetectorSet:
         """What this tick opens, changes or clears."""
         return [
             finding
-            for detector in self.detectors
-            if _has_series(detector, view)
+            for detector in self._reading(view)
             for verdicts in self._judge(detector, view)
             for finding in tracker.update(detector, verdicts, view)
         ]
@@ -38,11 +38,17 @@ class DetectorSet:
         """What a light tick opens, by hard evidence."""
         return [
             finding
-            for detector in self.detectors
-            if detector.light and _has_series(detector, view)
+            for detector in self._reading(view)
+            if detector.light
             for verdicts in self._judge(detector, view)
             for finding in tracker.open(detector, verdicts, view)
         ]
+
+    def _reading(self, view: TickView) -> Sequence[Detector]:
+        """Those that have something to read: few clusters have all sources."""
+        return view.data.selections.per_series(
+            self, lambda index: [detector for detector in self.detectors if _has_series(detector, index)]
+        )
 
     def _judge(self, detector: Detector, view: TickView) -> list[Verdicts]:
         """A detector that raises abstains in this tick and its memory stays as it was; the others go on."""
@@ -89,10 +95,10 @@ class _Held:
         self._memories[self._name].restore(state)
 
 
-def _has_series(detector: Detector, view: TickView) -> bool:
-    """Whether there is, or was, a series of anything that it reads: few clusters have all sources."""
-    known, always = view.index.metrics, detector.by_targets or not detector.metrics
-    return always or any(known.get(name) is not None for name in detector.metrics)
+def _has_series(detector: Detector, index: SeriesIndex) -> bool:
+    """Whether there is, or was, a series of anything that it reads."""
+    always = detector.by_targets or not detector.metrics
+    return always or any(index.metrics.get(name) is not None for name in detector.metrics)
 
 
 def _rule(detector: Detector) -> Rule:

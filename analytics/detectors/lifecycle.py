@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -79,9 +79,9 @@ class FindingTracker:
         """The findings that these verdicts open, change or clear, ordered by object."""
         entries = self._entries.setdefault(detector.name, {})
         self._kinds[detector.name] = detector.kind
-        if not entries and not verdicts.objects.size:
-            return []
         rows = set(np.flatnonzero(verdicts.breached).tolist())
+        if not entries and not rows:
+            return []
         findings = []
         if entries:
             tracked = np.array([view.index.objects.get(name) for name in entries], dtype=float)
@@ -100,6 +100,8 @@ class FindingTracker:
         entries = self._entries.setdefault(detector.name, {})
         self._kinds[detector.name] = detector.kind
         rows = np.flatnonzero(verdicts.breached).tolist()
+        if not rows:
+            return []
         names = [view.index.objects.names[number] for number in verdicts.objects[rows].tolist()]
         new = [row for row, name in zip(rows, names, strict=True) if name not in entries or not entries[name].active]
         return sorted(self._rows(detector, entries, verdicts, new, view), key=lambda finding: finding.object)
@@ -149,6 +151,11 @@ class FindingTracker:
         return [
             name for entries in known for name, entry in entries.items() if entry.active and entry.onset_ns >= since_ns
         ]
+
+    @property
+    def followed(self) -> Set[str]:
+        """Names of the detectors of which an object breaches a limit, or did so recently."""
+        return {detector for detector, entries in self._entries.items() if entries}
 
     def objects(self) -> set[str]:
         """Names of the objects that breach a limit, or did so recently."""

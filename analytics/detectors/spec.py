@@ -47,7 +47,8 @@ def computed_evidence(
     values: NDArray[np.float64], normals: NDArray[np.float64] | float, unit: str, label: Callable[[int], str]
 ) -> EvidenceColumns:
     """Evidence that is no series itself. normals: of each row, or one for all."""
-    return EvidenceColumns(np.full(values.size, -1), values, np.broadcast_to(normals, values.shape), unit, label)
+    of_each = normals if isinstance(normals, np.ndarray) else np.full(values.size, normals)
+    return EvidenceColumns(np.full(values.size, -1), values, of_each, unit, label)
 
 
 @dataclass(frozen=True)

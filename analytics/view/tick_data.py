@@ -36,12 +36,8 @@ class SelectionCache:
 
     def places(self, metric: str, selector: Selector | None) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The object and the target of each of these series; the same arrays until the series change."""
-
-        def of(index: SeriesIndex) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-            sids = self.sids(metric, selector)
-            return locked(index.columns["object"].take(sids)), locked(index.columns["target"].take(sids))
-
-        return self.per_series(("places", metric, selector), of)
+        sids = self.sids(metric, selector)
+        return self.per_series(("places", metric, selector), lambda index: _places(index, sids))
 
     def per_series(self, name: object, work: Callable[[SeriesIndex], T]) -> T:
         """The result of ``work`` on the index, cached by ``name``."""
@@ -75,6 +71,10 @@ class SelectionCache:
         if topology_index is not self._topology_index:
             self._topology_index = topology_index
             self._by_topology.clear()
+
+
+def _places(index: SeriesIndex, sids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    return locked(index.columns["object"].take(sids)), locked(index.columns["target"].take(sids))
 
 
 @dataclass(frozen=True)

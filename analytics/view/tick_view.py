@@ -83,7 +83,11 @@ class Column:
 
     def about(self, objects: NDArray[np.int64]) -> NDArray[np.float64]:
         """The value about each of ``objects``, NaN where there is none."""
-        return np.append(self.values, np.nan)[lookup(self.objects, objects)]
+        return self._values_and_none[lookup(self.objects, objects)]
+
+    @cached_property
+    def _values_and_none(self) -> NDArray[np.float64]:
+        return np.append(self.values, np.nan)
 
     @property
     def watching(self) -> bool:
@@ -101,7 +105,9 @@ class Column:
         return self.only(above | self.watched if self.watching else above)
 
     def only(self, rows: NDArray[Any]) -> "Column":
-        """Some rows, by mask or index."""
+        """Some rows, by mask or index; itself, with all that was gathered, where a mask leaves none out."""
+        if rows.dtype == bool and rows.all():
+            return self
         return Column(self._view, self.sids[rows])
 
 

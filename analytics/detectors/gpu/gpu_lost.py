@@ -32,6 +32,8 @@ class GpuLost(Detector):
     def judge(self, view: TickView, memory: Memory) -> list[Verdicts]:
         column = view.joined([view.column(metric) for metric in self.metrics])
         seen_ns = view.index.columns["seen_ns"][column.sids]
+        if not view.watching and (seen_ns >= view.targets["seen_ns"][column.targets]).all():
+            return [NO_VERDICTS]  # none is missing in the newest collection
         rows = worst_of_each(column.objects, seen_ns.astype(np.float64))  # the series that was seen last
         column, seen_ns = column.only(rows), seen_ns[rows]
         answered_ns = view.targets["seen_ns"][column.targets]
