@@ -332,10 +332,9 @@ class Engine:
 
     def _reported(self, end_ns: int) -> NDArray[np.bool_]:
         """bool[series]: those with active findings, but not with what has been so for ``reported_follow_s``."""
-        since_ns = self.config.reported_since_ns(end_ns)
-        known, active = self.findings.followed, self.findings.active_about
-        followed = (each for each in self.detectors.detectors if each.name in known)
-        return self._reported_series.about((each.metrics, active(each.name, since_ns=since_ns)) for each in followed)
+        active = self.findings.active_by_detector(self.config.reported_since_ns(end_ns))
+        known = self.detectors.detectors
+        return self._reported_series.about((each.metrics, active.get(each.name, ())) for each in known)
 
     def _data(self, end_ns: int) -> TickData:
         topology = self.topology

@@ -17,8 +17,8 @@ from telemetry.kinds import HoldPolicy
 NS_PER_S = 1_000_000_000
 # Evidence that comes more rarely than a scrape of Prometheus by default makes nothing wait longer than that does.
 CADENCE_S_MAX = 60.0
-# Of what is active above the former a step takes one for each of the latter. One that is taken costs as much as some
-# eight that are there, and a storm of some hundreds is over soon with the least portions.
+# A step takes a fifth of the active findings above 500: up to 1,000 that is the least portion, and beyond it more, as a
+# large storm would else take hundreds of steps.
 PORTION_BASE, PORTION_DIVISOR = 500, 5
 
 
@@ -155,7 +155,7 @@ class CorrelateConfig(BaseModel):
         """How many of the findings that changed a step takes. active: those that it has.
 
         A step costs what it takes, as each may open an incident, and a choice among all that it has. A share of these
-        keeps both of one size, and the steps of a storm are as many as the logarithm of its findings.
+        keeps both of like size, and the steps of a large storm grow with the logarithm of its findings.
         """
         share = (active - PORTION_BASE) // PORTION_DIVISOR
         return min(self.changed_findings_max, max(self.changed_findings_min, share))

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -152,10 +152,13 @@ class FindingTracker:
             name for entries in known for name, entry in entries.items() if entry.active and entry.onset_ns >= since_ns
         ]
 
-    @property
-    def followed(self) -> Set[str]:
-        """Names of the detectors of which an object breaches a limit, or did so recently."""
-        return {detector for detector, entries in self._entries.items() if entries}
+    def active_by_detector(self, since_ns: int) -> Mapping[str, Sequence[str]]:
+        """The same by detector, of those that follow any object."""
+        return {
+            detector: self.active_about(detector, since_ns=since_ns)
+            for detector, entries in self._entries.items()
+            if entries
+        }
 
     def objects(self) -> set[str]:
         """Names of the objects that breach a limit, or did so recently."""

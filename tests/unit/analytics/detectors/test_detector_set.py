@@ -11,7 +11,7 @@ from analytics.state.memory import Memory, MemoryColumn
 from analytics.view.tick_view import TickView
 from telemetry.findings import FindingKind
 from tests.unit.analytics.detectors.ticks import at_each_tick, collected
-from tests.unit.analytics.small_cluster import port_key
+from tests.unit.analytics.small_cluster import batch, clockwork, port_key, table
 
 METRIC = "fabric_port_up"
 KEYS = [port_key(METRIC, f"Ethernet{n}") for n in range(2)]
@@ -77,3 +77,21 @@ def test_a_restored_set_remembers_what_the_other_counted() -> None:
     for name, block in second.blocks.items():
         block.part.restore(first.blocks[name].part.state())
     assert ticks_of(second, "one") == ticks_of(first, "one") != [0.0, 0.0]
+
+
+def test_a_detector_is_asked_once_a_series_that_it_reads_has_come() -> None:
+    """Which ones have something to read is kept while the series are the same."""
+    detectors, tracker = DetectorSet([Counting(name="other", metrics=("fabric_port_flaps_total",))]), FindingTracker()
+    ports = table("leaf1", KEYS)
+    flaps = table("leaf1", [port_key("fabric_port_flaps_total", "Ethernet0")], "flaps")
+    batches = [*(batch(ports, seq, (1.0, 1.0)) for seq in range(3)), batch(flaps, 3, (0.0,)), *clockwork(0, [4, 5])]
+    asked: list[float] = []
+
+    def judged(view: TickView) -> None:
+        detectors.judge(view, tracker)
+        asked.append(max(ticks_of(detectors, "other"), default=0.0))
+
+    at_each_tick(judged, batches)
+    first = asked.index(1.0)
+    assert 0 < first < len(asked) - 1
+    assert asked[first:] == [float(count) for count in range(1, len(asked) - first + 1)]
