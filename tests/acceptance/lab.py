@@ -15,6 +15,7 @@ import yaml
 
 from common.units import NS_PER_S
 from simulator.config import JobMix
+from telemetry.objects import EVENT_TIME_MAX
 from tests.acceptance.pagers import Pagers
 from tests.servers.alertmanager import Alertmanager
 from tests.servers.kafka import KafkaServer
@@ -176,9 +177,13 @@ class Lab:
         return list(_json(f"{self._control}/truth")["truth"])
 
     def checkpoint_due_ns(self) -> int:
-        """When the next checkpoint of a job that has written one is due: jobs begin it with the iteration after."""
+        """When the next checkpoint of a job that has written one is due: jobs begin it with the iteration after.
+
+        Beyond all times while no job that runs has written one.
+        """
+        period_ns = int(JobMix().checkpoint_period_s * NS_PER_S)
         ended_ns = (int(job["last_checkpoint_ns"]) for job in _json(f"{self._control}/state")["jobs"])
-        return min(each + int(JobMix().checkpoint_period_s * NS_PER_S) for each in ended_ns if each)
+        return min((each + period_ns for each in ended_ns if each), default=EVENT_TIME_MAX)
 
     def changes(self) -> list[dict[str, Any]]:
         """Change events so far: jobs that started and ended, announced maintenance."""

@@ -65,7 +65,7 @@ class Stream:
         self._request = request_of(subscription, config.interval_s).SerializeToString()
         self._silence_s = silence_s(subscription, config.interval_s, config.silence_intervals)
         self._timed_out: DownReason | None = None
-        self._logged: DownReason | None = None  # since the last update: a switch that has none to send ends each call
+        self._logged: DownReason | None = None  # why calls ended, once logged; until an update comes
         self._last_s = self._delivering_since_s = 0.0
         self._keepalive_s = config.keepalive_s
         self.delivering = False

@@ -49,7 +49,7 @@ def test_a_block_that_comes_again_is_not_unpacked_again(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("block", [b"\xff" * 12, b"\xff\xff", b"\x40\x85\xff", b"\xc0"])
-def test_a_block_that_cannot_be_decoded_is_told_in_the_same_words_each_time(block: bytes) -> None:
+def test_a_block_that_cannot_be_decoded_is_reported_in_the_same_words(block: bytes) -> None:
     """Those of HPACK's library hold the address of the block in memory."""
     reader = RequestReader(Held(10_000))
     reader.feed(PREFACE)
